@@ -1,0 +1,1 @@
+"""Helpers of the tests: real servers on free loopback ports, certificates, and their fixtures."""
