@@ -1,0 +1,69 @@
+"""cykafka: the Kafka client for Python that is as fast as C.
+
+librdkafka and a Cython module in one package. `Producer`, `Consumer` and `cykafka.admin.AdminClient` follow the
+names of confluent_kafka, so ``import cykafka as confluent_kafka`` works; `install_as_confluent_kafka` does it for
+whole programs.
+"""
+
+from cykafka._rdkafka import core as _core
+from cykafka._rdkafka.core import (
+    OFFSET_BEGINNING,
+    OFFSET_END,
+    OFFSET_INVALID,
+    OFFSET_STORED,
+    TIMESTAMP_CREATE_TIME,
+    TIMESTAMP_LOG_APPEND_TIME,
+    TIMESTAMP_NOT_AVAILABLE,
+    AbortableException,
+    ConcurrentModificationException,
+    Consumer,
+    FatalException,
+    IllegalStateException,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    RetriableException,
+    ThrottleEvent,
+    TopicPartition,
+    Uuid,
+    builtin_features,
+    consistent,
+    fnv1a,
+    libversion,
+    murmur2,
+    version,
+)
+from cykafka._version import __version__
+
+_core._client_software_version = __version__
+
+__all__ = [
+    "OFFSET_BEGINNING",
+    "OFFSET_END",
+    "OFFSET_INVALID",
+    "OFFSET_STORED",
+    "TIMESTAMP_CREATE_TIME",
+    "TIMESTAMP_LOG_APPEND_TIME",
+    "TIMESTAMP_NOT_AVAILABLE",
+    "AbortableException",
+    "ConcurrentModificationException",
+    "Consumer",
+    "FatalException",
+    "IllegalStateException",
+    "KafkaError",
+    "KafkaException",
+    "Message",
+    "Producer",
+    "RetriableException",
+    "ThrottleEvent",
+    "TopicPartition",
+    "Uuid",
+    "__version__",
+    "builtin_features",
+    "consistent",
+    "fnv1a",
+    "libversion",
+    "murmur2",
+    "version",
+]

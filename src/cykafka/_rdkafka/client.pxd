@@ -1,0 +1,32 @@
+cdef class BlockingCall:
+    cdef cyk_call_t *native
+    cdef int set_topic(self, object topic, str what) except -1
+
+
+cdef class Client:
+    cdef cyk_handle_t *_handle
+    cdef int _generation
+    cdef bint _closed
+    cdef int64_t _spin_us
+    cdef object _error_cb
+    cdef object _stats_cb
+    cdef object _throttle_cb
+    cdef object _oauth_cb
+    cdef object _logger
+    cdef readonly dict _config
+    cdef str _native_name
+    cdef object __weakref__
+
+    cdef int _start(self, ClientConfig config, rd_kafka_type_t kind, int collect) except -1
+    cdef int _check_open(self) except -1
+    cdef cyk_handle_t *_enter(self) except NULL
+    cdef void _exit(self, cyk_handle_t *handle) noexcept
+    cdef int _release(self) except -1
+    cdef int _let_go(self) except -1
+    cdef int _serve_pending(self, cyk_handle_t *handle) except -1
+    cdef int _serve_event(self, cyk_handle_t *handle, cyk_event_t *event) except -1
+    cdef int _serve_meanwhile(self, cyk_handle_t *handle) except -1
+    cdef cyk_wait_t _wait(self, cyk_handle_t *handle, int64_t timeout_us) except? CYK_WAIT_TIMEOUT
+    cdef int _refresh_token(self, cyk_handle_t *handle, object config) except -1
+    cdef int _run(self, BlockingCall call) except -1
+    cdef BlockingCall _new_call(self, cyk_handle_t *handle, cyk_call_op_t op, int64_t timeout_us)

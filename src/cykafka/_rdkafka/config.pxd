@@ -1,0 +1,15 @@
+cdef class ClientConfig:
+    cdef rd_kafka_conf_t *native
+    cdef readonly dict properties
+    cdef object error_cb
+    cdef object stats_cb
+    cdef object throttle_cb
+    cdef object oauth_cb
+    cdef object on_delivery
+    cdef object on_commit
+    cdef object logger
+    cdef int _set(self, object name, object value) except -1
+    cdef str effective(self, str name)
+    cdef bint flag(self, str name) except -1
+    cdef int64_t milliseconds(self, str name) except -1
+    cdef rd_kafka_t *create(self, rd_kafka_type_t kind, cyk_handle_t *handle, int collect) except NULL

@@ -1,0 +1,175 @@
+# Configuration: a dict (or keyword arguments) to librdkafka's configuration object. Made and used by one thread.
+
+# Set by the package when it is imported; the core imports nothing of it.
+_client_software_version = "unknown"
+
+cdef dict _CALLBACK_KEYS = {
+    "error_cb": "error_cb",
+    "stats_cb": "stats_cb",
+    "throttle_cb": "throttle_cb",
+    "oauth_cb": "oauth_cb",
+    "on_delivery": "on_delivery",
+    "dr_cb": "on_delivery",
+    "on_commit": "on_commit",
+    "logger": "logger",
+}
+
+
+def merge_config(args, kwargs, str what):
+    """Merge the configuration arguments of a client's constructor into one dict.
+
+    Args:
+        args: Positional arguments: none, or one mapping of property names to values.
+        kwargs: Keyword arguments; underscores stand for the dots of a property name.
+        what: Name of the client class, for error messages.
+
+    Returns:
+        dict: Property names to values, as given.
+
+    Raises:
+        TypeError: If there is no configuration or it is not a mapping with str keys.
+    """
+    if len(args) > 1:
+        raise TypeError(f"{what} takes one configuration dict, not {len(args)} positional arguments")
+    if not args and not kwargs and "config" not in kwargs:
+        raise TypeError(f"expected configuration dict: {what}({{'bootstrap.servers': 'host:9092', ...}})")
+    kwargs = dict(kwargs)
+    base = args[0] if args else kwargs.pop("config", kwargs.pop("conf", {}))
+    if not isinstance(base, dict):
+        raise TypeError(f"expected configuration dict, not {type(base).__name__}")
+    merged = dict(base)
+    for name, value in kwargs.items():
+        if name not in _CALLBACK_KEYS and "." not in name:
+            name = name.replace("_", ".")
+        merged[name] = value
+    for name in merged:
+        if not isinstance(name, str):
+            raise TypeError(f"configuration property names must be str, not {type(name).__name__}: {name!r}")
+    return merged
+
+
+cdef object _as_property_value(str name, object value):
+    """Return librdkafka's text form of a Python value, None to reset the property to its default."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else repr(value)
+    if isinstance(value, _os.PathLike):
+        return _os.fspath(value)
+    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        return ",".join(value)
+    raise TypeError(
+        f"configuration property {name!r} must be str, int, float, bool or None, not {type(value).__name__}")
+
+
+cdef class ClientConfig:
+    """A configuration on its way into a client: the native object and the Python callbacks.
+
+    Owns the native object until create() gives it away.
+    """
+
+    def __cinit__(self):
+        self.native = rd_kafka_conf_new()
+
+    def __dealloc__(self):
+        if self.native is not NULL:
+            rd_kafka_conf_destroy(self.native)
+
+    def __init__(self, dict config not None):
+        self.properties = {}
+        config = dict(config)
+        for key, attribute in _CALLBACK_KEYS.items():
+            value = config.pop(key, None)
+            if value is not None:
+                self._set_callback(key, attribute, value)
+        topic_config = config.pop("default.topic.config", None)
+        config.setdefault("client.software.name", "cykafka")
+        config.setdefault("client.software.version", _client_software_version)
+        # Plugins may add properties, so they are loaded before those are set.
+        if "plugin.library.paths" in config:
+            self._set("plugin.library.paths", config.pop("plugin.library.paths"))
+        for key, value in config.items():
+            self._set(key, value)
+        if topic_config is not None:
+            if not isinstance(topic_config, dict):
+                raise TypeError(f"default.topic.config must be a dict, not {type(topic_config).__name__}")
+            for key, value in topic_config.items():
+                self._set(key, value)
+
+    def _set_callback(self, str key, str attribute, value):
+        if key == "logger":
+            if not callable(getattr(value, "log", None)):
+                raise TypeError("logger must have a log(level, message, *args) method, as logging.Logger has")
+        elif not callable(value):
+            if key in ("on_delivery", "dr_cb", "on_commit"):
+                raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INVALID_ARG, f"{key} requires a callable object"))
+            raise TypeError(f"expected {key} property as a callable function")
+        if attribute == "error_cb":
+            self.error_cb = value
+        elif attribute == "stats_cb":
+            self.stats_cb = value
+        elif attribute == "throttle_cb":
+            self.throttle_cb = value
+        elif attribute == "oauth_cb":
+            self.oauth_cb = value
+        elif attribute == "on_delivery":
+            self.on_delivery = value
+        elif attribute == "on_commit":
+            self.on_commit = value
+        else:
+            self.logger = value
+
+    cdef int _set(self, object name, object value) except -1:
+        cdef char errstr[512]
+        cdef bytes native_name = encode_name(name, "configuration property name")
+        cdef object text = _as_property_value(name, value)
+        cdef bytes native_value = None if text is None else encode_name(text, f"value of property {name!r}")
+        result = rd_kafka_conf_set(self.native, native_name,
+                                   NULL if native_value is None else <const char *>native_value,
+                                   errstr, sizeof(errstr))
+        if result != RD_KAFKA_CONF_OK:
+            raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INVALID_ARG, decode_text(errstr)))
+        self.properties[name] = text
+        return 0
+
+    cdef str effective(self, str name):
+        """Return the value that a property has, also by default, in librdkafka's text form."""
+        cdef char buffer[512]
+        cdef size_t size = sizeof(buffer)
+        if rd_kafka_conf_get(self.native, name.encode(), buffer, &size) != RD_KAFKA_CONF_OK:
+            raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INVALID_ARG,
+                                            f"No such configuration property: {name!r}"))
+        return decode_text(buffer)
+
+    cdef int64_t milliseconds(self, str name) except -1:
+        """Return the effective value of a property in milliseconds."""
+        return int(self.effective(name))
+
+    cdef bint flag(self, str name) except -1:
+        """Return the effective value of a boolean property."""
+        return self.effective(name) == "true"
+
+    cdef rd_kafka_t *create(self, rd_kafka_type_t kind, cyk_handle_t *handle, int collect) except NULL:
+        """Make the client; on success the native configuration belongs to it."""
+        cdef char errstr[512]
+        cdef rd_kafka_t *rk
+        cdef rd_kafka_conf_t *native = self.native
+        collect |= CYK_COLLECT_THROTTLE if self.throttle_cb is not None else 0
+        collect |= CYK_COLLECT_ERROR if self.error_cb is not None else 0
+        collect |= CYK_COLLECT_STATS if self.stats_cb is not None else 0
+        collect |= CYK_COLLECT_OAUTHBEARER if self.oauth_cb is not None else 0
+        if self.logger is not None:
+            collect |= CYK_COLLECT_LOG
+            self._set("log.queue", "true")
+        cyk_conf_collect(native, handle, collect)
+        with nogil:
+            rk = rd_kafka_new(kind, native, errstr, sizeof(errstr))
+        if rk is NULL:
+            # The configuration stays ours on failure, and so does its opaque pointer to the handle.
+            raise KafkaException(make_error(rd_kafka_last_error(), decode_text(errstr)))
+        self.native = NULL
+        return rk

@@ -1,0 +1,14 @@
+# Class layouts of every part, so that a part may use the classes of another one that comes later.
+
+from libc.stdint cimport int16_t, int32_t, int64_t
+
+from cykafka._rdkafka.rdkafka cimport *
+
+include "errors.pxd"
+include "topic_partition.pxd"
+include "message.pxd"
+include "config.pxd"
+include "client.pxd"
+include "producer.pxd"
+include "consumer.pxd"
+include "mock_cluster.pxd"

@@ -1,0 +1,19 @@
+# cython: language_level=3, binding=False, embedsignature=True, embedsignature.format=clinic
+# cython: boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""The compiled core of cykafka: librdkafka and the Python objects around it, in one extension module.
+
+The parts are included in the order in which they depend on each other; each says what it owns and which thread
+may call it. No Python code runs on librdkafka's threads.
+"""
+
+include "imports.pxi"
+include "errors.pyx"
+include "conversion.pyx"
+include "topic_partition.pyx"
+include "message.pyx"
+include "config.pyx"
+include "metadata.pyx"
+include "client.pyx"
+include "producer.pyx"
+include "consumer.pyx"
+include "mock_cluster.pyx"

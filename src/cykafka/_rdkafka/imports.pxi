@@ -1,0 +1,32 @@
+# C and Python names that the parts share.
+
+cimport cython
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.object cimport Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE, PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stddef cimport size_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset, strcmp, strdup, strlen
+
+import atexit as _atexit
+import logging as _logging
+import math as _math
+import os as _os
+import sys as _sys
+import weakref as _weakref
+
+
+cdef extern from "Python.h":
+    ctypedef struct PyTypeObject:
+        PyObject *tp_dict
+    void PyType_Modified(PyTypeObject *type)
+    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
+    void PyErr_WriteUnraisable(object source)
+    void PyObject_GC_UnTrack(PyObject *op)
+    void PyObject_GC_Track(PyObject *op)
+    int PyObject_GC_IsTracked(PyObject *op)
+    int Py_REFCNT(PyObject *op)

@@ -1,0 +1,159 @@
+/*
+ * The C side of a client handle: what has to run on a thread without Python.
+ *
+ * Everything here is called without the GIL and touches no Python object. librdkafka's callbacks are
+ * collected into a list that the thread which called poll() hands to Python after librdkafka has returned,
+ * so user code never runs inside a librdkafka frame and may call any method of its client.
+ */
+#ifndef CYKAFKA_NATIVE_H
+#define CYKAFKA_NATIVE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rdkafka.h"
+
+/* A rare callback (not a delivery report, not a message) that waits to be served. */
+typedef enum {
+        CYK_EVENT_ERROR = 1,
+        CYK_EVENT_STATS,
+        CYK_EVENT_LOG,
+        CYK_EVENT_THROTTLE,
+        CYK_EVENT_REBALANCE,
+        CYK_EVENT_OFFSET_COMMIT,
+        CYK_EVENT_OAUTHBEARER_REFRESH
+} cyk_event_type_t;
+
+typedef struct cyk_event_s {
+        struct cyk_event_s *next;
+        cyk_event_type_t type;
+        rd_kafka_resp_err_t err;
+        int number; /* log level, broker id */
+        int throttle_ms;
+        char *text; /* error text, statistics, log line, broker name, oauthbearer config */
+        size_t text_len;
+        char *facility; /* log facility */
+        rd_kafka_topic_partition_list_t *partitions;
+} cyk_event_t;
+
+typedef struct cyk_handle_s cyk_handle_t;
+
+cyk_handle_t *cyk_handle_new(void);
+/* Takes ownership of rk. is_consumer: the queue that is polled is the consumer's. */
+void cyk_handle_attach(cyk_handle_t *h, rd_kafka_t *rk, int is_consumer);
+void cyk_handle_keep(cyk_handle_t *h);
+/* The last reference destroys the client and joins its threads: may block. */
+void cyk_handle_release(cyk_handle_t *h);
+/* Frees what was made without destroying the client: the only thing allowed in a forked child. */
+void cyk_handle_abandon(cyk_handle_t *h);
+rd_kafka_t *cyk_handle_rk(const cyk_handle_t *h);
+rd_kafka_queue_t *cyk_handle_queue(const cyk_handle_t *h);
+/* The SASL queue, or NULL when no OAUTHBEARER callback was configured. */
+rd_kafka_queue_t *cyk_handle_sasl_queue(const cyk_handle_t *h);
+void cyk_handle_set_sasl_queue(cyk_handle_t *h);
+int cyk_handle_refs(cyk_handle_t *h);
+
+/* Events. */
+int cyk_handle_pending(const cyk_handle_t *h);
+cyk_event_t *cyk_handle_pop(cyk_handle_t *h);
+void cyk_event_destroy(cyk_event_t *event);
+/* Collects an event polled from a queue. Returns 1 if it was one of ours (and is destroyed), 0 if not. */
+int cyk_handle_collect(cyk_handle_t *h, rd_kafka_event_t *rkev);
+/* Moves what waits in the SASL queue to the pending events. */
+void cyk_handle_serve_sasl(cyk_handle_t *h);
+
+enum {
+        CYK_COLLECT_ERROR = 1,
+        CYK_COLLECT_STATS = 2,
+        CYK_COLLECT_LOG = 4,
+        CYK_COLLECT_THROTTLE = 8,
+        CYK_COLLECT_REBALANCE = 16,
+        CYK_COLLECT_OFFSET_COMMIT = 32,
+        CYK_COLLECT_OAUTHBEARER = 64
+};
+/* Registers the collecting callbacks named by the mask; h becomes the configuration's opaque. */
+void cyk_conf_collect(rd_kafka_conf_t *conf, cyk_handle_t *h, int mask);
+
+/* Waiting. */
+typedef enum { CYK_WAIT_TIMEOUT = 0, CYK_WAIT_READY = 1, CYK_WAIT_WOKEN = 2 } cyk_wait_t;
+/* Waits until the queue has something, it is woken, or timeout_us (>= 0) has passed; takes nothing out.
+ * The first spin_us of it are spent spinning on the queue's length. */
+cyk_wait_t cyk_queue_wait(rd_kafka_queue_t *rkqu, int64_t timeout_us, int64_t spin_us);
+void cyk_handle_wakeup(cyk_handle_t *h);
+/* True once for each wakeup() that nobody has seen yet. */
+int cyk_handle_take_wakeup(cyk_handle_t *h);
+int64_t cyk_clock_us(void);
+
+/* While a flush is on, brokers send without lingering (rk_flushing of rd_kafka_flush(), which cannot be
+ * used itself: with delivery reports as events it does not serve them). */
+void cyk_flush_begin(rd_kafka_t *rk);
+void cyk_flush_end(rd_kafka_t *rk);
+
+/* Fork guard: a number that differs in every forked child. */
+extern volatile int cyk_fork_generation;
+int cyk_fork_guard_install(void);
+
+/* Enqueues one message; headers are owned by librdkafka on success only. */
+rd_kafka_resp_err_t cyk_produce(rd_kafka_t *rk,
+                                rd_kafka_topic_t *rkt,
+                                int32_t partition,
+                                int msgflags,
+                                void *payload,
+                                size_t len,
+                                const void *key,
+                                size_t key_len,
+                                int64_t timestamp,
+                                rd_kafka_headers_t *headers,
+                                void *opaque);
+
+/* Blocking calls of librdkafka which cannot be interrupted run on a thread of their own, so that the caller
+ * can answer signals, wakeup() and close(); an abandoned call ends by itself and frees what it owns. */
+typedef enum {
+        CYK_CALL_METADATA = 1,
+        CYK_CALL_COMMITTED,
+        CYK_CALL_WATERMARKS,
+        CYK_CALL_OFFSETS_FOR_TIMES,
+        CYK_CALL_SEEK,
+        CYK_CALL_CLUSTERID,
+        CYK_CALL_LIST_GROUPS,
+        CYK_CALL_INIT_TRANSACTIONS,
+        CYK_CALL_SEND_OFFSETS,
+        CYK_CALL_COMMIT_TRANSACTION,
+        CYK_CALL_ABORT_TRANSACTION,
+        CYK_CALL_DESTROY
+} cyk_call_op_t;
+
+typedef struct cyk_call_s {
+        cyk_call_op_t op;
+        int64_t timeout_us; /* -1: no limit */
+        /* Arguments; owned by the call. */
+        char *topic;
+        int32_t partition;
+        rd_kafka_topic_partition_list_t *partitions; /* in and out */
+        rd_kafka_consumer_group_metadata_t *cgmetadata;
+        /* Results; owned by the call. */
+        rd_kafka_resp_err_t err;
+        rd_kafka_error_t *error;
+        const struct rd_kafka_metadata *metadata;
+        const struct rd_kafka_group_list *groups;
+        char *text;
+        int64_t low;
+        int64_t high;
+        /* Private. */
+        cyk_handle_t *handle;
+        void *sync;
+} cyk_call_t;
+
+cyk_call_t *cyk_call_new(cyk_handle_t *h, cyk_call_op_t op, int64_t timeout_us);
+/* Returns 0, or -1 if no thread could be made. */
+int cyk_call_start(cyk_call_t *call);
+/* Waits up to timeout_us; true if the call is done. */
+int cyk_call_wait(cyk_call_t *call, int64_t timeout_us);
+/* Gives the call up: frees it now, or when its thread has ended. */
+void cyk_call_release(cyk_call_t *call);
+
+struct rd_kafka_mock_cluster_s;
+/* Partitions and replicas of topics that are created by being used. */
+void cyk_mock_set_defaults(struct rd_kafka_mock_cluster_s *mcluster, int partition_cnt, int replication_factor);
+
+#endif

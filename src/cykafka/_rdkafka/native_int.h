@@ -1,0 +1,32 @@
+/* What native.c and blocking.c share and nobody else sees; needs librdkafka's internal headers. */
+#ifndef CYKAFKA_NATIVE_INT_H
+#define CYKAFKA_NATIVE_INT_H
+
+/* librdkafka's headers expect it (IOV_MAX, GNU strerror_r). */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include "rd.h"
+#include "rdkafka_int.h"
+
+#include "native.h"
+
+struct cyk_handle_s {
+        rd_kafka_t *rk;
+        rd_kafka_queue_t *queue;
+        rd_kafka_queue_t *sasl_queue;
+        int destroy_flags;
+        /* One for the Python object, one for each call that is inside librdkafka. */
+        rd_atomic32_t refcnt;
+        rd_atomic32_t wakeups;
+        mtx_t lock; /* protects the list below; nothing else is locked while it is held */
+        cyk_event_t *head;
+        cyk_event_t *tail;
+        volatile int pending; /* read without the lock as a hint */
+};
+
+/* Destroys the queues and the client, leaving the collected events. */
+void cyk_handle_destroy_client(cyk_handle_t *h);
+
+#endif

@@ -1,0 +1,34 @@
+cdef class TopicHandle:
+    cdef rd_kafka_topic_t *native
+    cdef cyk_handle_t *_handle
+    cdef int _generation
+
+
+cdef class Delivery:
+    # What produce() remembers for a message beyond a bare callback; referenced by the message's opaque pointer.
+    cdef object callback
+    cdef object opaque
+    cdef object value
+
+
+cdef class Producer(Client):
+    cdef dict _topics
+    cdef object _last_topic
+    cdef rd_kafka_topic_t *_last_native_topic
+    cdef object _on_delivery
+    cdef int64_t _transaction_timeout_us
+    cdef bint _in_transaction
+    cdef bint _only_errors
+    # Messages in the delivery report events that are being served right now, by this or by outer frames.
+    cdef Py_ssize_t _reports_held
+    cdef Py_ssize_t _reports_served
+
+    cdef rd_kafka_topic_t *_native_topic(self, object topic) except NULL
+    cdef rd_kafka_resp_err_t _enqueue(self, object topic, object value, object key, int32_t partition,
+                                      object callback, int64_t timestamp, object headers, object opaque) except *
+    cdef int _serve_queue(self, cyk_handle_t *handle) except -1
+    cdef int _serve_reports(self, rd_kafka_event_t *event) except -1
+    cdef Py_ssize_t _outstanding(self, cyk_handle_t *handle) noexcept
+    cdef int _flush(self, cyk_handle_t *handle, int64_t deadline) except -1
+    cdef int _run_serving(self, BlockingCall call) except -1
+    cdef void _drop_messages(self, cyk_handle_t *handle) noexcept

@@ -1,0 +1,705 @@
+# Producer: owns topic handles and, through the opaque pointers of its messages, references to their callbacks.
+#
+# produce() only enqueues and does not release the GIL. Delivery reports come as one event for a batch; the event
+# owns its messages while their callbacks run on the thread that called poll(), flush() or a like method.
+
+# From this size on the payload of a bytes object is not copied: the object is kept until its report instead.
+cdef Py_ssize_t ZERO_COPY_BYTES = 65536
+
+
+cdef class TopicHandle:
+    """An rd_kafka_topic_t, freed before its client since it holds a reference to it."""
+
+    def __dealloc__(self):
+        if self.native is not NULL and self._generation == cyk_fork_generation:
+            rd_kafka_topic_destroy(self.native)
+            with nogil:
+                cyk_handle_release(self._handle)
+
+
+@cython.final
+@cython.freelist(1024)
+cdef class Delivery:
+    """What a message needs when it is reported, if that is more than a callback."""
+
+
+cdef class Producer(Client):
+    """Produces messages; asynchronous, with delivery reports by callback.
+
+    Args:
+        config: Configuration properties of librdkafka by name, and the callbacks ``error_cb``, ``stats_cb``,
+            ``throttle_cb``, ``oauth_cb``, ``on_delivery`` (default delivery callback) and ``logger``. Keyword
+            arguments are merged into it, with underscores for dots: ``Producer(bootstrap_servers="...")``.
+
+    Callbacks run on the thread that calls poll(), flush(), or a blocking transaction method; they may call any
+    method of the producer. All methods may be called by any thread.
+
+    Raises:
+        TypeError: If the configuration is not a dict, or a value has the wrong type.
+        KafkaException: If librdkafka refuses a property or value (_INVALID_ARG, with its own text).
+    """
+
+    def __init__(self, *args, **kwargs):
+        config_dict = merge_config(args, kwargs, type(self).__name__)
+        cdef ClientConfig config = ClientConfig(config_dict)
+        self._config = config_dict
+        self._topics = {}
+        self._on_delivery = config.on_delivery
+        # librdkafka would drop the reports of delivered messages, and with them our references: filtered here.
+        if config.flag("delivery.report.only.error"):
+            self._only_errors = True
+            config._set("delivery.report.only.error", "false")
+        self._transaction_timeout_us = config.milliseconds("transaction.timeout.ms") * 1000
+        rd_kafka_conf_set_events(config.native, RD_KAFKA_EVENT_DR)
+        self._start(config, RD_KAFKA_PRODUCER, 0)
+
+    def __dealloc__(self):
+        if self._handle is not NULL and self._generation == cyk_fork_generation:
+            self._drop_messages(self._handle)
+
+    def _kind(self):
+        return "Producer"
+
+    cdef rd_kafka_topic_t *_native_topic(self, object topic) except NULL:
+        """Return the native topic for a name, made at its first use."""
+        cdef TopicHandle holder
+        cdef bytes name
+        if topic is self._last_topic:
+            return self._last_native_topic
+        if type(topic) is not str:
+            if not isinstance(topic, str):
+                raise TypeError(f"topic must be str, not {type(topic).__name__}")
+        holder = self._topics.get(topic)
+        if holder is None:
+            name = encode_name(topic, "topic")
+            if not name:
+                raise ValueError("topic must not be empty")
+            holder = TopicHandle.__new__(TopicHandle)
+            holder.native = rd_kafka_topic_new(cyk_handle_rk(self._handle), name, NULL)
+            check_ptr(holder.native, f"Failed to create topic handle for {topic!r}")
+            holder._handle = self._handle
+            holder._generation = self._generation
+            cyk_handle_keep(self._handle)
+            self._topics[topic] = holder
+        self._last_topic = topic
+        self._last_native_topic = holder.native
+        return holder.native
+
+    cdef rd_kafka_resp_err_t _enqueue(self, object topic, object value, object key, int32_t partition,
+                                      object callback, int64_t timestamp, object headers, object opaque) except *:
+        """Hand one message to librdkafka; returns its error code, raises only for wrong arguments."""
+        cdef Span value_span, key_span
+        cdef rd_kafka_headers_t *native_headers = NULL
+        cdef rd_kafka_topic_t *rkt = self._native_topic(topic)
+        cdef rd_kafka_resp_err_t err
+        cdef int flags = RD_KAFKA_MSG_F_COPY
+        cdef PyObject *message_opaque = NULL
+        cdef Delivery delivery
+        if headers is not None:
+            native_headers = make_headers(headers)
+        try:
+            get_span(value, &value_span, "value")
+            try:
+                get_span(key, &key_span, "key")
+            except:
+                release_span(&value_span)
+                raise
+        except:
+            if native_headers is not NULL:
+                rd_kafka_headers_destroy(native_headers)
+            raise
+        if value_span.size >= ZERO_COPY_BYTES and type(value) is bytes:
+            flags = 0
+        if opaque is None and flags:
+            if callback is not None:
+                message_opaque = <PyObject *>callback
+        else:
+            delivery = Delivery.__new__(Delivery)
+            delivery.callback = callback
+            delivery.opaque = opaque
+            if not flags:
+                delivery.value = value
+            message_opaque = <PyObject *>delivery
+        if message_opaque is not NULL:
+            Py_INCREF(<object>message_opaque)
+        # Under the GIL on purpose: enqueueing takes only short locks that no thread waiting for the GIL holds.
+        err = cyk_produce(cyk_handle_rk(self._handle), rkt, partition, flags, <void *>value_span.ptr, value_span.size,
+                          key_span.ptr, key_span.size, timestamp, native_headers, message_opaque)
+        release_span(&value_span)
+        release_span(&key_span)
+        if err != RD_KAFKA_RESP_ERR_NO_ERROR:
+            if native_headers is not NULL:
+                rd_kafka_headers_destroy(native_headers)
+            if message_opaque is not NULL:
+                Py_DECREF(<object>message_opaque)
+        return err
+
+    def produce(self, topic, value=None, key=None, int32_t partition=-1, callback=None, on_delivery=None,
+                timestamp=0, headers=None, *, opaque=None, timeout=0):
+        """Enqueue a message; it is sent in the background.
+
+        Args:
+            topic: Topic name.
+            value: Payload: str (sent as UTF-8), any bytes-like object, or None (a tombstone). A bytes object of 64
+                KiB or more is not copied but kept until its delivery report.
+            key: Key: str, bytes-like or None.
+            partition: Partition number, or -1 to let the configured partitioner choose.
+            callback: Same as on_delivery.
+            on_delivery: Called from poll() or flush() as ``on_delivery(error, message)`` with a `KafkaError` or
+                None and the `Message`, once the message is delivered or has failed for good.
+            timestamp: Milliseconds since the epoch UTC; 0 for now.
+            headers: Dict, or list of (name, value) pairs; values are str, bytes or None.
+            opaque: Any object; the report's `Message.opaque` returns it.
+            timeout: If the local queue is full, serve delivery reports for up to this many seconds until there is
+                room; -1 or None for no limit, 0 to fail at once.
+
+        Raises:
+            BufferError: If the queue is full (``queue.buffering.max.messages`` or ``.kbytes``): call poll().
+            KafkaException: If the message cannot be produced: too large, unknown partition, fatal error.
+            TypeError: If an argument has the wrong type.
+            RuntimeError: If the producer is closed.
+
+        Thread-safe. From ``rd_kafka_produce`` and ``rd_kafka_produceva``.
+        """
+        cdef rd_kafka_resp_err_t err
+        cdef int64_t native_timestamp = 0
+        self._check_open()
+        if on_delivery is None:
+            on_delivery = callback
+        if on_delivery is not None and not callable(on_delivery):
+            raise TypeError(f"on_delivery must be callable, not {type(on_delivery).__name__}")
+        if timestamp is not None:
+            native_timestamp = timestamp
+            if native_timestamp < 0:
+                raise ValueError(f"timestamp must be >= 0 milliseconds, not {timestamp}")
+        err = self._enqueue(topic, value, key, partition, on_delivery, native_timestamp, headers, opaque)
+        if err == RD_KAFKA_RESP_ERR__QUEUE_FULL and timeout != 0:
+            err = self._enqueue_waiting(topic, value, key, partition, on_delivery, native_timestamp, headers, opaque,
+                                        as_timeout_us(timeout))
+        if err != RD_KAFKA_RESP_ERR_NO_ERROR:
+            self._raise_produce_error(err)
+
+    def _raise_produce_error(self, int err):
+        cdef char errstr[512]
+        cdef KafkaError error
+        text = decode_text(rd_kafka_err2str(<rd_kafka_resp_err_t>err))
+        if err == RD_KAFKA_RESP_ERR__QUEUE_FULL:
+            raise BufferError(f"{text}: call poll() to serve delivery reports, or raise queue.buffering.max.messages")
+        error = make_error(<rd_kafka_resp_err_t>err, f"Unable to produce message: {text}")
+        if err == RD_KAFKA_RESP_ERR__FATAL:
+            fatal = rd_kafka_fatal_error(cyk_handle_rk(self._handle), errstr, sizeof(errstr))
+            error = make_error(fatal, f"Unable to produce message: {decode_text(errstr)}")
+            error._fatal = True
+        raise make_exception(error)
+
+    def _enqueue_waiting(self, topic, value, key, int32_t partition, on_delivery, int64_t timestamp, headers, opaque,
+                         int64_t timeout_us):
+        cdef cyk_handle_t *handle = self._enter()
+        cdef int64_t deadline = deadline_after(timeout_us)
+        cdef int64_t left
+        cdef rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR__QUEUE_FULL
+        try:
+            while True:
+                self._serve_queue(handle)
+                self._check_open()
+                err = self._enqueue(topic, value, key, partition, on_delivery, timestamp, headers, opaque)
+                left = time_left(deadline)
+                if err != RD_KAFKA_RESP_ERR__QUEUE_FULL or left == 0:
+                    return err
+                if self._wait(handle, left) == CYK_WAIT_WOKEN:
+                    return err
+        finally:
+            self._exit(handle)
+
+    def produce_batch(self, topic, messages, int32_t partition=-1, callback=None, on_delivery=None):
+        """Enqueue many messages for one topic.
+
+        Args:
+            topic: Topic name.
+            messages: List of dicts with the optional keys ``value``, ``key``, ``partition``, ``timestamp`` (ms),
+                ``headers``, ``callback`` or ``on_delivery``, and ``opaque``; meanings as in `produce`.
+            partition: Partition of messages that name none.
+            callback: Same as on_delivery.
+            on_delivery: Delivery callback of messages that have none.
+
+        Returns:
+            int: How many were enqueued. A message that was not has its `KafkaError` under ``_error`` in its dict,
+            ``_QUEUE_FULL`` among others.
+
+        Raises:
+            TypeError: If an argument or a field of a message has the wrong type; the messages before it have been
+                enqueued then.
+            RuntimeError: If the producer is closed.
+        """
+        cdef rd_kafka_resp_err_t err
+        cdef int32_t message_partition
+        cdef int64_t timestamp
+        cdef Py_ssize_t index = 0
+        cdef int enqueued = 0
+        self._check_open()
+        if on_delivery is None:
+            on_delivery = callback
+        if on_delivery is not None and not callable(on_delivery):
+            raise TypeError(f"on_delivery must be callable, not {type(on_delivery).__name__}")
+        if not isinstance(messages, list):
+            raise TypeError(f"messages must be a list of dicts, not {type(messages).__name__}")
+        for message in messages:
+            if not isinstance(message, dict):
+                raise TypeError(f"Message at index {index} must be a dict, not {type(message).__name__}")
+            index += 1
+            get = message.get
+            report = get("on_delivery") or get("callback") or on_delivery
+            if report is not None and not callable(report):
+                raise TypeError(f"callback of message at index {index - 1} must be callable")
+            message_partition = partition if get("partition") is None else message["partition"]
+            timestamp = get("timestamp") or 0
+            err = self._enqueue(topic, get("value"), get("key"), message_partition, report, timestamp,
+                                get("headers"), get("opaque"))
+            if err == RD_KAFKA_RESP_ERR_NO_ERROR:
+                enqueued += 1
+                message.pop("_error", None)
+            else:
+                message["_error"] = make_error(err)
+        return enqueued
+
+    # Serving
+
+    cdef int _serve_queue(self, cyk_handle_t *handle) except -1:
+        """Serve what is in the queue now, without waiting; returns how many callbacks were due."""
+        cdef rd_kafka_queue_t *queue = cyk_handle_queue(handle)
+        cdef rd_kafka_event_t *event
+        cdef int served = 0
+        # No more events than were there at the start: a busy producer thread must not keep this one here.
+        cdef Py_ssize_t most = <Py_ssize_t>rd_kafka_queue_length(queue) + 1
+        if cyk_handle_pending(handle):
+            served += self._serve_pending(handle)
+        while most > 0:
+            most -= 1
+            event = rd_kafka_queue_poll(queue, 0)
+            if event is NULL:
+                break
+            if rd_kafka_event_type(event) == RD_KAFKA_EVENT_DR:
+                served += self._serve_reports(event)
+            elif not cyk_handle_collect(handle, event):
+                rd_kafka_event_destroy(event)
+            if cyk_handle_pending(handle):
+                served += self._serve_pending(handle)
+        if cyk_handle_pending(handle):
+            # Throttle events arrive as a callback inside rd_kafka_queue_poll(), not as an event.
+            served += self._serve_pending(handle)
+        return served
+
+    cdef int _serve_reports(self, rd_kafka_event_t *event) except -1:
+        """Run the delivery callbacks of one event and destroy it; returns the number of messages.
+
+        All messages of the event are served even if a callback raises: the first exception is raised at the end,
+        further ones go to sys.unraisablehook.
+        """
+        cdef const rd_kafka_message_t *native
+        cdef const rd_kafka_topic_t *last_topic = NULL
+        cdef Py_ssize_t count = <Py_ssize_t>rd_kafka_event_message_count(event)
+        cdef Py_ssize_t served = 0
+        cdef PyObject *reference
+        cdef Message message = None
+        cdef object topic = None
+        cdef object owner, callback, opaque
+        cdef object first_exception = None
+        self._reports_held += count
+        while True:
+            native = rd_kafka_event_message_next(event)
+            if native is NULL:
+                break
+            served += 1
+            self._reports_served += 1
+            reference = <PyObject *>native._private
+            if reference is NULL:
+                callback = self._on_delivery
+                if callback is None:
+                    continue
+                owner = None
+                opaque = None
+            else:
+                owner = <object>reference
+                # The message's own reference ends here, ours is `owner`.
+                Py_DECREF(owner)
+                if type(owner) is Delivery:
+                    callback = (<Delivery>owner).callback
+                    opaque = (<Delivery>owner).opaque
+                    if callback is None:
+                        callback = self._on_delivery
+                        if callback is None:
+                            continue
+                else:
+                    callback = owner
+                    opaque = None
+            if self._only_errors and native.err == RD_KAFKA_RESP_ERR_NO_ERROR:
+                continue
+            try:
+                if native.rkt is not last_topic or topic is None:
+                    last_topic = native.rkt
+                    topic = decode_name(rd_kafka_topic_name(native.rkt))
+                message = borrow_report(native, topic, message)
+                message._opaque = opaque
+                callback(message._error, message)
+            except BaseException as exc:
+                if first_exception is None:
+                    first_exception = exc
+                else:
+                    PyErr_WriteUnraisable(callback)
+            if message is not None:
+                if cyk_only_reference(<PyObject *>message):
+                    message._borrowed = NULL
+                else:
+                    # The callback kept it: copy what the event is about to free.
+                    try:
+                        message.detach()
+                    except BaseException as exc:
+                        if first_exception is None:
+                            first_exception = exc
+                    message = None
+        with nogil:
+            rd_kafka_event_destroy(event)
+        self._reports_held -= count
+        self._reports_served -= served
+        if first_exception is not None:
+            raise first_exception
+        return <int>served
+
+    cdef Py_ssize_t _outstanding(self, cyk_handle_t *handle) noexcept:
+        """Messages and events that wait, without the reports that frames below this one are serving."""
+        return rd_kafka_outq_len(cyk_handle_rk(handle)) - self._reports_held
+
+    def poll(self, timeout=-1):
+        """Serve delivery reports and other callbacks.
+
+        Args:
+            timeout: Seconds to wait for something to serve, with microsecond resolution; 0 to serve only what is
+                there, -1 or None to wait without limit. Returns as soon as something was served.
+
+        Returns:
+            int: Number of events served; 0 on time-out or `wakeup`.
+
+        Raises:
+            Exception: The first exception that a callback raised.
+            KeyboardInterrupt: On Ctrl-C, within 50 ms.
+            RuntimeError: If the producer is closed, also by another thread meanwhile.
+        """
+        cdef int64_t timeout_us = as_timeout_us(timeout)
+        cdef int64_t deadline = 0 if timeout_us == 0 else deadline_after(timeout_us)
+        cdef int64_t left
+        cdef int served
+        cdef cyk_handle_t *handle = self._enter()
+        try:
+            while True:
+                served = self._serve_queue(handle)
+                if served or timeout_us == 0:
+                    return served
+                left = time_left(deadline)
+                if left == 0 or self._wait(handle, left) == CYK_WAIT_WOKEN:
+                    return 0
+        finally:
+            self._exit(handle)
+
+    cdef int _flush(self, cyk_handle_t *handle, int64_t deadline) except -1:
+        """Serve reports until no message is outstanding, the deadline passes or wakeup() is called."""
+        cdef rd_kafka_t *rk = cyk_handle_rk(handle)
+        cdef int64_t left
+        with nogil:
+            cyk_flush_begin(rk)
+        try:
+            while True:
+                self._serve_queue(handle)
+                if self._outstanding(handle) <= 0:
+                    break
+                left = time_left(deadline)
+                if left == 0 or self._wait(handle, left) == CYK_WAIT_WOKEN:
+                    break
+        finally:
+            cyk_flush_end(rk)
+        return 0
+
+    def flush(self, timeout=-1):
+        """Wait until all messages are delivered or have failed, serving their callbacks.
+
+        Messages are sent without waiting for ``linger.ms`` meanwhile.
+
+        Args:
+            timeout: Seconds to wait; -1 or None for no limit.
+
+        Returns:
+            int: Number of messages still outstanding; 0 unless it timed out or `wakeup` was called. Called from a
+            delivery callback it does not count the reports that are being served.
+
+        Raises:
+            Exception: The first exception that a callback raised.
+            KeyboardInterrupt: On Ctrl-C, within 50 ms.
+            RuntimeError: If the producer is closed, also by another thread meanwhile.
+        """
+        cdef int64_t deadline = deadline_after(as_timeout_us(timeout))
+        cdef cyk_handle_t *handle = self._enter()
+        try:
+            self._flush(handle, deadline)
+            return max(self._outstanding(handle), 0)
+        finally:
+            self._exit(handle)
+
+    def purge(self, in_queue=True, in_flight=True, blocking=True):
+        """Drop messages; their delivery reports then have the codes _PURGE_QUEUE or _PURGE_INFLIGHT.
+
+        Args:
+            in_queue: Drop messages that wait in local queues.
+            in_flight: Drop messages that were sent but not acknowledged: they may be persisted nevertheless.
+            blocking: Wait until the queues of the background threads are purged.
+
+        Raises:
+            KafkaException: If librdkafka refuses (``rd_kafka_purge``).
+            RuntimeError: If the producer is closed.
+        """
+        cdef int flags = 0
+        cdef rd_kafka_resp_err_t err
+        cdef cyk_handle_t *handle
+        cdef rd_kafka_t *rk
+        if in_queue:
+            flags |= RD_KAFKA_PURGE_F_QUEUE
+        if in_flight:
+            flags |= RD_KAFKA_PURGE_F_INFLIGHT
+        if not blocking:
+            flags |= RD_KAFKA_PURGE_F_NON_BLOCKING
+        handle = self._enter()
+        rk = cyk_handle_rk(handle)
+        try:
+            with nogil:
+                err = rd_kafka_purge(rk, flags)
+            check_err(err, "Purge failed")
+        finally:
+            self._exit(handle)
+
+    def __len__(self):
+        if self._handle is NULL or self._generation != cyk_fork_generation:
+            return 0
+        return max(rd_kafka_outq_len(cyk_handle_rk(self._handle)) - self._reports_served, 0)
+
+    def __bool__(self):
+        # Not "has messages": an idle producer is not a missing one.
+        return True
+
+    # Transactions
+
+    cdef int _run_serving(self, BlockingCall call) except -1:
+        """Run a transactional call, serving the delivery reports that it waits for."""
+        cdef cyk_handle_t *handle = self._enter()
+        try:
+            if cyk_call_start(call.native) != 0:
+                raise MemoryError("cannot start a thread for a blocking call")
+            while True:
+                self._serve_queue(handle)
+                if self._call_done(call, 1000 if self._outstanding(handle) > 0 else SLICE_US):
+                    # Reports that came with the end of the call belong to it.
+                    self._serve_queue(handle)
+                    return 0
+                PyErr_CheckSignals()
+                if self._closed:
+                    raise RuntimeError("Producer has been closed")
+                self._serve_meanwhile(handle)
+                if cyk_handle_take_wakeup(handle):
+                    raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INTR, "Interrupted by wakeup()"))
+        finally:
+            self._exit(handle)
+
+    def _transact(self, int op, timeout, int64_t default_us, positions=None, group_metadata=None):
+        cdef int64_t timeout_us = as_timeout_us(timeout)
+        cdef rd_kafka_error_t *error
+        cdef BlockingCall call
+        cdef Span span
+        cdef cyk_handle_t *handle = self._enter()
+        try:
+            call = self._new_call(handle, <cyk_call_op_t>op, default_us if timeout_us < 0 else timeout_us)
+            if positions is not None:
+                call.native.partitions = make_topic_partitions(positions)
+                if not isinstance(group_metadata, bytes):
+                    raise TypeError("group_metadata must be what consumer_group_metadata() returned, "
+                                    f"not {type(group_metadata).__name__}")
+                get_span(group_metadata, &span, "group_metadata")
+                error = rd_kafka_consumer_group_metadata_read(&call.native.cgmetadata, span.ptr, span.size)
+                release_span(&span)
+                check_error(error, "Invalid group_metadata")
+            self._run_serving(call)
+            error = call.native.error
+            call.native.error = NULL
+            check_error(error)
+        finally:
+            self._exit(handle)
+
+    def init_transactions(self, timeout=-1):
+        """Get the producer ready for transactions; once, before the first one.
+
+        Fences older producers with the same ``transactional.id`` and waits for their transactions to end.
+
+        Args:
+            timeout: Seconds to wait; -1 or None for twice ``transaction.timeout.ms``.
+
+        Raises:
+            RetriableException: On time-outs and the like: call it again, it resumes.
+            FatalException: If the producer cannot be used any more.
+            KafkaException: On other errors, _NOT_CONFIGURED if there is no ``transactional.id``.
+            RuntimeError: If the producer is closed.
+        """
+        self._transact(CYK_CALL_INIT_TRANSACTIONS, timeout, 2 * self._transaction_timeout_us)
+
+    def begin_transaction(self):
+        """Begin a transaction: messages produced from now on belong to it.
+
+        Raises:
+            FatalException: If the producer has been fenced or has failed otherwise.
+            KafkaException: If there is a transaction already, or init_transactions() was not called (_STATE).
+            RuntimeError: If the producer is closed.
+        """
+        cdef rd_kafka_error_t *error
+        cdef cyk_handle_t *handle = self._enter()
+        cdef rd_kafka_t *rk = cyk_handle_rk(handle)
+        try:
+            with nogil:
+                error = rd_kafka_begin_transaction(rk)
+            check_error(error)
+            self._in_transaction = True
+        finally:
+            self._exit(handle)
+
+    def send_offsets_to_transaction(self, positions, group_metadata, timeout=-1):
+        """Commit a consumer group's offsets as part of the transaction.
+
+        Args:
+            positions: List of `TopicPartition` with the offsets of the next messages to consume (last + 1).
+            group_metadata: What the consumer's consumer_group_metadata() returned.
+            timeout: Seconds to wait; -1 or None for ``transaction.timeout.ms``.
+
+        Raises:
+            RetriableException: Call it again.
+            AbortableException: Abort the transaction.
+            FatalException: If the producer cannot be used any more.
+            TypeError, KafkaException: If an argument is wrong.
+            RuntimeError: If the producer is closed.
+        """
+        self._transact(CYK_CALL_SEND_OFFSETS, timeout, self._transaction_timeout_us, positions, group_metadata)
+
+    def commit_transaction(self, timeout=-1):
+        """Flush and commit the transaction; serves delivery callbacks.
+
+        Args:
+            timeout: Seconds to wait; -1 or None for ``transaction.timeout.ms``.
+
+        Raises:
+            RetriableException: Call it again, it resumes.
+            AbortableException: Abort the transaction.
+            FatalException: If the producer cannot be used any more.
+            Exception: The first exception that a delivery callback raised; call it again.
+            RuntimeError: If the producer is closed.
+        """
+        self._transact(CYK_CALL_COMMIT_TRANSACTION, timeout, self._transaction_timeout_us)
+        self._in_transaction = False
+
+    def abort_transaction(self, timeout=-1):
+        """Drop the transaction's messages and abort it; serves delivery callbacks (with _PURGE_* errors).
+
+        Args:
+            timeout: Seconds to wait; -1 or None for ``transaction.timeout.ms``.
+
+        Raises:
+            RetriableException: Call it again, it resumes.
+            FatalException: If the producer cannot be used any more.
+            Exception: The first exception that a delivery callback raised; call it again.
+            RuntimeError: If the producer is closed.
+        """
+        self._transact(CYK_CALL_ABORT_TRANSACTION, timeout, self._transaction_timeout_us)
+        self._in_transaction = False
+
+    # The end
+
+    cdef void _drop_messages(self, cyk_handle_t *handle) noexcept:
+        """Take the references out of messages that nobody will be told of; their client is about to go."""
+        cdef rd_kafka_t *rk = cyk_handle_rk(handle)
+        cdef rd_kafka_queue_t *queue = cyk_handle_queue(handle)
+        cdef rd_kafka_event_t *event
+        cdef const rd_kafka_message_t *native
+        cdef int64_t deadline = cyk_clock_us() + 5000000
+        if rd_kafka_outq_len(rk) == 0:
+            return
+        with nogil:
+            rd_kafka_purge(rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
+        while rd_kafka_outq_len(rk) > 0 and cyk_clock_us() < deadline:
+            event = rd_kafka_queue_poll(queue, 0)
+            if event is NULL:
+                with nogil:
+                    cyk_queue_wait(queue, 1000, 0)
+                continue
+            if rd_kafka_event_type(event) == RD_KAFKA_EVENT_DR:
+                while True:
+                    native = rd_kafka_event_message_next(event)
+                    if native is NULL:
+                        break
+                    Py_XDECREF(<PyObject *>native._private)
+            with nogil:
+                rd_kafka_event_destroy(event)
+
+    def close(self, timeout=-1):
+        """Abort an open transaction, deliver all messages, and free the producer. Closing twice is harmless.
+
+        Args:
+            timeout: Seconds to wait for delivery; -1 or None for no limit (each message has its own,
+                ``message.timeout.ms``). Messages left over are purged, and their callbacks told so.
+
+        Returns:
+            bool: True.
+
+        Raises:
+            Exception: The first exception that a delivery callback raised; the producer is closed all the same.
+            KeyboardInterrupt: On Ctrl-C, within 50 ms; the producer is left open.
+        """
+        cdef int64_t deadline = deadline_after(as_timeout_us(timeout))
+        cdef cyk_handle_t *handle
+        cdef object first_exception = None
+        if self._closed:
+            return True
+        handle = self._enter()
+        try:
+            if self._in_transaction:
+                try:
+                    self.abort_transaction(timeout)
+                except KafkaException:
+                    # Fenced, or the coordinator is away: the broker ends the transaction by itself.
+                    self._in_transaction = False
+            while not self._closed and self._outstanding(handle) > 0:
+                try:
+                    self._flush(handle, deadline)
+                    if self._outstanding(handle) > 0 and time_left(deadline) == 0:
+                        self.purge()
+                        self._flush(handle, deadline_after(5000000))
+                        break
+                except (KeyboardInterrupt, SystemExit):
+                    raise
+                except BaseException as exc:
+                    if self._closed:
+                        break
+                    if first_exception is None:
+                        first_exception = exc
+                    else:
+                        PyErr_WriteUnraisable(self)
+        finally:
+            self._exit(handle)
+        self._release()
+        if first_exception is not None:
+            raise first_exception
+        return True
+
+    cdef int _let_go(self) except -1:
+        self._topics.clear()
+        self._last_topic = None
+        return 0
+
+    def __enter__(self):
+        self._check_open()
+        return self
+
+    def __exit__(self, exc_type, exc_value, exc_traceback):
+        self.close()
+        return None
