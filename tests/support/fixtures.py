@@ -18,6 +18,8 @@ from tests.support.kafka import KafkaCluster, KafkaServer
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from tests.support.security import SecureKafkaServer
+
 _EXTERNAL = "KAFKA_BOOTSTRAP_SERVERS"
 _LONGEST_TEST_NAME = 80
 
@@ -69,11 +71,11 @@ def running(cluster: C) -> Iterator[C]:
     Args:
         cluster: Cluster that is not started.
     """
-    try:
-        cluster.start()
-    except MissingToolError as error:
-        pytest.skip(str(error))
     with closing(cluster):
+        try:
+            cluster.start()
+        except MissingToolError as error:
+            pytest.skip(str(error))
         yield cluster
 
 
@@ -103,6 +105,16 @@ def kafka3(kafka3_session: KafkaCluster) -> Iterator[KafkaCluster]:
     """Three Kafka nodes; those that the test stopped or froze are brought back after it."""
     yield kafka3_session
     kafka3_session.restore()
+
+
+@pytest.fixture(scope="session")
+def kafka_secure() -> Iterator[SecureKafkaServer]:
+    """One Kafka node with TLS, SASL and access control; see `SecureKafkaServer`."""
+    pytest.importorskip("cryptography", reason="certificates for the tests need the package cryptography")
+    from tests.support.security import SecureKafkaServer
+
+    with running(SecureKafkaServer()) as server:
+        yield server
 
 
 @pytest.fixture

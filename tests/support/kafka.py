@@ -200,20 +200,16 @@ class KafkaCluster:
             except BaseException as error:
                 taken = isinstance(error, ServerError) and "Address already in use" in str(error)
                 self._keep_logs(error)
-                self.close()
+                self._discard()
                 if not taken or attempt + 1 == _START_ATTEMPTS:
+                    self.close()
                     raise
             else:
                 return
 
     def close(self) -> None:
         """Kill every node and remove the folder with all data. Safe to call twice."""
-        for node in self.nodes.values():
-            node.process.kill()
-        self.nodes = {}
-        if self._work is not None:
-            self._work.close()
-            self._work = None
+        self._discard()
 
     def log_path(self, node: int = 1) -> Path:
         """Log file of a node."""
@@ -371,6 +367,14 @@ class KafkaCluster:
     def extra_java_options(self) -> list[str]:
         """Options of the Java virtual machine that a subclass adds; none here."""
         return []
+
+    def _discard(self) -> None:
+        for node in self.nodes.values():
+            node.process.kill()
+        self.nodes = {}
+        if self._work is not None:
+            self._work.close()
+            self._work = None
 
     def _chosen(self, node: int | None) -> list[Node]:
         return list(self.nodes.values()) if node is None else [self._node(node)]
