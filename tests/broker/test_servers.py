@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -99,6 +100,7 @@ def test_failed_start_names_a_log_that_is_kept() -> None:
         pass
     log = Path(str(failure.value).split("log: ")[1].split(";")[0])
     assert "num.io.threads" in log.read_text()
+    shutil.rmtree(log.parents[1])
     assert server.nodes == {}
 
 

@@ -146,7 +146,8 @@ class KafkaCluster:
         java_options: Sequence[str] = (),
     ) -> None:
         self.size = nodes
-        self.cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        # With a dash in front, Kafka's command for formatting would take it for an option.
+        self.cluster_id = "k" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")[1:]
         self.nodes: dict[int, Node] = {}
         self._properties = dict(properties or {})
         self._java_options = [*_JAVA_OPTIONS, *java_options]
@@ -223,8 +224,7 @@ class KafkaCluster:
     def stop(self, node: int | None = None) -> None:
         """Shut a node (None: all) down in an orderly way; its data stays.
 
-        Shutting down more than a minority in order takes long, because the last ones wait for a controller:
-        all of them get the signal at the same time.
+        Of three nodes all together it takes some seconds: the last ones wait for a controller.
         """
         chosen = self._chosen(node)
         for each in chosen:
@@ -405,6 +405,8 @@ class KafkaCluster:
             node.process.start()
         for node in self.nodes.values():
             node.process.wait_ready()
+        for address in self.bootstrap_servers.split(","):
+            wire.warm_up(address)
 
     def _java(self, class_path: str, folder: Path, main: str, *arguments: str) -> list[str]:
         options = [*self._java_options, *self.extra_java_options()]
@@ -452,10 +454,14 @@ class KafkaCluster:
             )
             for node in self.nodes.values()
         ]
-        for process in formats:
-            process.start()
-        for process in formats:
-            process.wait_done()
+        try:
+            for process in formats:
+                process.start()
+            for process in formats:
+                process.wait_done()
+        finally:
+            for process in formats:
+                process.kill()
 
     def _keep_logs(self, error: BaseException) -> None:
         if self._work is None or not isinstance(error, ServerError):

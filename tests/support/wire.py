@@ -10,6 +10,7 @@ import struct
 import time
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -17,12 +18,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 _METADATA = 3
+_FIND_COORDINATOR = 10
 _API_VERSIONS = 18
 _SASL_HANDSHAKE = 17
 _CREATE_TOPICS = 19
 _DELETE_TOPICS = 20
+_INIT_PRODUCER_ID = 22
 _SASL_AUTHENTICATE = 36
 _UNKNOWN_TOPIC_OR_PARTITION = 3
+_COORDINATOR_LOAD_IN_PROGRESS = 14
+_COORDINATOR_NOT_AVAILABLE = 15
+_GROUP_COORDINATOR = 0
+_TRANSACTION_COORDINATOR = 1
+_POLL_SECONDS = 0.02
 
 T = TypeVar("T")
 
@@ -195,6 +203,30 @@ class Connection:
         controller = answer.int32()
         return Metadata(brokers, controller, {each.name: each for each in answer.array(topic)})
 
+    def find_coordinator(self, key: str, key_type: int) -> int:
+        """Ask for a coordinator, which creates its internal topic.
+
+        Args:
+            key: Group id or transactional id.
+            key_type: 0 for groups, 1 for transactions.
+
+        Returns:
+            The error code; 0 when there is one.
+        """
+        answer = self.request(_FIND_COORDINATOR, 2, _string(key) + struct.pack(">b", key_type))
+        answer.int32()
+        return answer.int16()
+
+    def init_producer_id(self) -> int:
+        """Ask for the id of an idempotent producer.
+
+        Returns:
+            The error code; 0 when there is one.
+        """
+        answer = self.request(_INIT_PRODUCER_ID, 1, _string(None) + struct.pack(">i", 60000))
+        answer.int32()
+        return answer.int16()
+
     def create_topic(
         self,
         name: str,
@@ -295,10 +327,41 @@ def create_topic(
     deadline = time.monotonic() + timeout
     for address in brokers.values():
         with connect(address) as connection:
-            while not _has_leaders(connection.metadata().topics.get(name), partitions):
+            while not _has_leaders(connection.metadata().topics.get(name)):
                 if time.monotonic() > deadline:
                     raise TimeoutError(f"broker {address} does not know topic {name} after {timeout:g} s")
-                time.sleep(0.01)
+                time.sleep(_POLL_SECONDS)
+
+
+def warm_up(address: str, timeout: float = 60.0) -> None:
+    """Let a new broker get ready for groups, transactions and idempotent producers.
+
+    Otherwise the first of each waits through the back-off of a client's retries: for internal topics that
+    the cluster creates on demand, and for the broker's first block of producer ids.
+
+    Args:
+        address: `host:port` of the broker.
+        timeout: Seconds for each of the three.
+
+    Raises:
+        ProtocolError: The broker refused.
+        TimeoutError: It was not ready in time.
+    """
+    with connect(address) as connection:
+        for key_type in (_GROUP_COORDINATOR, _TRANSACTION_COORDINATOR):
+            ask = partial(connection.find_coordinator, "any", key_type)
+            _ask_until_ready("FindCoordinator", ask, timeout)
+        _ask_until_ready("InitProducerId", connection.init_producer_id, timeout)
+
+
+def _ask_until_ready(request: str, ask: Callable[[], int], timeout: float) -> None:
+    deadline = time.monotonic() + timeout
+    while code := ask():
+        if code not in (_COORDINATOR_NOT_AVAILABLE, _COORDINATOR_LOAD_IN_PROGRESS):
+            raise ProtocolError(request, code)
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{request}: not ready after {timeout:g} s")
+        time.sleep(_POLL_SECONDS)
 
 
 def delete_topic(bootstrap_servers: str, name: str, timeout: float = 30.0) -> None:
@@ -317,12 +380,8 @@ def delete_topic(bootstrap_servers: str, name: str, timeout: float = 30.0) -> No
                 raise
 
 
-def _has_leaders(topic: Topic | None, partitions: int) -> bool:
-    return (
-        topic is not None
-        and len(topic.partitions) == partitions
-        and all(p.leader >= 0 for p in topic.partitions)
-    )
+def _has_leaders(topic: Topic | None) -> bool:
+    return topic is not None and bool(topic.partitions) and all(each.leader >= 0 for each in topic.partitions)
 
 
 @contextmanager

@@ -118,6 +118,12 @@ def test_faults_on_a_cluster_from_outside_skip_the_test() -> None:
         kafka.kill()
 
 
+def test_cluster_id_never_starts_with_a_dash() -> None:
+    ids = [KafkaServer().cluster_id for _ in range(300)]
+    assert {len(each) for each in ids} == {22}
+    assert not [each for each in ids if each.startswith("-")]
+
+
 def test_server_that_ends_early_is_reported_with_its_output(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "print('no port'); raise SystemExit(3)"]
     server = ServerProcess("A server", command, log=tmp_path / "log", ready="ready", folder=tmp_path)
