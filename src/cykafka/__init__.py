@@ -34,7 +34,22 @@ from cykafka._rdkafka.core import (
     murmur2,
     version,
 )
+from cykafka._compat import install_as_confluent_kafka
+from cykafka._model import (
+    AcknowledgeType,
+    ConsumerGroupState,
+    ConsumerGroupTopicPartitions,
+    ConsumerGroupType,
+    ElectionType,
+    IsolationLevel,
+    Messages,
+    Node,
+    TopicCollection,
+    TopicPartitionInfo,
+)
 from cykafka._version import __version__
+from cykafka.deserializing_consumer import DeserializingConsumer
+from cykafka.serializing_producer import SerializingProducer
 
 _core._client_software_version = __version__
 
@@ -66,4 +81,17 @@ __all__ = [
     "libversion",
     "murmur2",
     "version",
+    "install_as_confluent_kafka",
+    "AcknowledgeType",
+    "ConsumerGroupState",
+    "ConsumerGroupTopicPartitions",
+    "ConsumerGroupType",
+    "ElectionType",
+    "IsolationLevel",
+    "Messages",
+    "Node",
+    "TopicCollection",
+    "TopicPartitionInfo",
+    "DeserializingConsumer",
+    "SerializingProducer",
 ]

@@ -3,6 +3,7 @@
 from libc.stdint cimport int16_t, int32_t, int64_t
 
 from cykafka._rdkafka.rdkafka cimport *
+from cykafka._rdkafka.rdkafka_admin cimport *
 
 include "errors.pxd"
 include "topic_partition.pxd"
@@ -11,4 +12,5 @@ include "config.pxd"
 include "client.pxd"
 include "producer.pxd"
 include "consumer.pxd"
+include "admin.pxd"
 include "mock_cluster.pxd"

@@ -56,6 +56,12 @@ void cyk_handle_set_sasl_queue(cyk_handle_t *h) {
         h->sasl_queue = rd_kafka_queue_get_sasl(h->rk);
 }
 
+rd_kafka_queue_t *cyk_handle_own_queue(cyk_handle_t *h) {
+        if (!h->own_queue)
+                h->own_queue = rd_kafka_queue_new(h->rk);
+        return h->own_queue;
+}
+
 void cyk_handle_keep(cyk_handle_t *h) {
         rd_atomic32_add(&h->refcnt, 1);
 }
@@ -65,7 +71,9 @@ void cyk_handle_destroy_client(cyk_handle_t *h) {
                 rd_kafka_queue_destroy(h->queue);
         if (h->sasl_queue)
                 rd_kafka_queue_destroy(h->sasl_queue);
-        h->queue = h->sasl_queue = NULL;
+        if (h->own_queue)
+                rd_kafka_queue_destroy(h->own_queue);
+        h->queue = h->sasl_queue = h->own_queue = NULL;
         if (h->rk)
                 rd_kafka_destroy_flags(h->rk, h->destroy_flags);
         h->rk = NULL;
@@ -342,6 +350,8 @@ void cyk_handle_wakeup(cyk_handle_t *h) {
         rd_atomic32_set(&h->wakeups, 1);
         if (h->queue)
                 rd_kafka_queue_yield(h->queue);
+        if (h->own_queue)
+                rd_kafka_queue_yield(h->own_queue);
 }
 
 int cyk_handle_take_wakeup(cyk_handle_t *h) {

@@ -51,6 +51,8 @@ rd_kafka_queue_t *cyk_handle_queue(const cyk_handle_t *h);
 /* The SASL queue, or NULL when no OAUTHBEARER callback was configured. */
 rd_kafka_queue_t *cyk_handle_sasl_queue(const cyk_handle_t *h);
 void cyk_handle_set_sasl_queue(cyk_handle_t *h);
+/* A further queue that lives as long as the handle (admin results). */
+rd_kafka_queue_t *cyk_handle_own_queue(cyk_handle_t *h);
 int cyk_handle_refs(cyk_handle_t *h);
 
 /* Events. */

@@ -16,6 +16,7 @@ struct cyk_handle_s {
         rd_kafka_t *rk;
         rd_kafka_queue_t *queue;
         rd_kafka_queue_t *sasl_queue;
+        rd_kafka_queue_t *own_queue;
         int destroy_flags;
         /* One for the Python object, one for each call that is inside librdkafka. */
         rd_atomic32_t refcnt;

@@ -354,6 +354,7 @@ cdef extern from "native.h" nogil:
     rd_kafka_queue_t *cyk_handle_queue(const cyk_handle_t *h) noexcept
     rd_kafka_queue_t *cyk_handle_sasl_queue(const cyk_handle_t *h) noexcept
     void cyk_handle_set_sasl_queue(cyk_handle_t *h) noexcept
+    rd_kafka_queue_t *cyk_handle_own_queue(cyk_handle_t *h) noexcept
     int cyk_handle_refs(cyk_handle_t *h) noexcept
 
     int cyk_handle_pending(const cyk_handle_t *h) noexcept

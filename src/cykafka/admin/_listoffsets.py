@@ -1,0 +1,117 @@
+"""Finding offsets by position or time."""
+
+import abc
+from typing import ClassVar
+
+from cykafka._rdkafka.core import OFFSET_SPEC_EARLIEST, OFFSET_SPEC_LATEST, OFFSET_SPEC_MAX_TIMESTAMP
+
+
+class OffsetSpec(abc.ABC):
+    """Which offset list_offsets() shall find; made by the class methods."""
+
+    _shared: ClassVar[dict[str, "OffsetSpec"]] = {}
+
+    @property
+    @abc.abstractmethod
+    def _value(self) -> int:
+        """Number that stands for it in the request."""
+
+    @classmethod
+    def earliest(cls) -> "OffsetSpec":
+        """Return the specification of a partition's first offset."""
+        return cls._shared["earliest"]
+
+    @classmethod
+    def latest(cls) -> "OffsetSpec":
+        """Return the specification of the offset after a partition's last message."""
+        return cls._shared["latest"]
+
+    @classmethod
+    def max_timestamp(cls) -> "OffsetSpec":
+        """Return the specification of the message with the highest timestamp (KIP-734)."""
+        return cls._shared["max_timestamp"]
+
+    @classmethod
+    def for_timestamp(cls, timestamp: int) -> "OffsetSpec":
+        """Return the specification of the first message at or after a time.
+
+        Args:
+            timestamp: Milliseconds since the epoch UTC.
+        """
+        return TimestampSpec(timestamp)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, OffsetSpec):
+            return NotImplemented
+        return self._value == other._value
+
+    def __hash__(self) -> int:
+        return hash(self._value)
+
+    def __lt__(self, other: object) -> bool:
+        if not isinstance(other, OffsetSpec):
+            return NotImplemented
+        return self._value < other._value
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._value})"
+
+
+class EarliestSpec(OffsetSpec):
+    """A partition's first offset."""
+
+    @property
+    def _value(self) -> int:
+        return OFFSET_SPEC_EARLIEST
+
+
+class LatestSpec(OffsetSpec):
+    """The offset after a partition's last message."""
+
+    @property
+    def _value(self) -> int:
+        return OFFSET_SPEC_LATEST
+
+
+class MaxTimestampSpec(OffsetSpec):
+    """The message with the highest timestamp."""
+
+    @property
+    def _value(self) -> int:
+        return OFFSET_SPEC_MAX_TIMESTAMP
+
+
+class TimestampSpec(OffsetSpec):
+    """The first message at or after a time.
+
+    Args:
+        timestamp: Milliseconds since the epoch UTC.
+    """
+
+    def __init__(self, timestamp: int) -> None:
+        self.timestamp = timestamp
+
+    @property
+    def _value(self) -> int:
+        return self.timestamp
+
+
+OffsetSpec._shared.update(earliest=EarliestSpec(), latest=LatestSpec(), max_timestamp=MaxTimestampSpec())
+
+
+class ListOffsetsResultInfo:
+    """What list_offsets() found for a partition.
+
+    Args:
+        offset: The offset.
+        timestamp: Its message's timestamp in milliseconds, -1 if the broker did not tell.
+        leader_epoch: Its leader epoch, or None.
+    """
+
+    def __init__(self, offset: int, timestamp: int, leader_epoch: int | None) -> None:
+        self.offset = offset
+        self.timestamp = timestamp
+        self.leader_epoch = leader_epoch
+
+    def __repr__(self) -> str:
+        return f"ListOffsetsResultInfo(offset={self.offset}, timestamp={self.timestamp})"
