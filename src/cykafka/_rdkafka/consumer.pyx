@@ -217,6 +217,59 @@ cdef class Consumer(Client):
         self._unreturned = self._unreturned[most:] or None
         return result
 
+    def consume_arrow(self, num_messages=10000, timeout=-1, *, columns=None, min_messages=1, max_bytes=None):
+        """Return a batch of messages as columns, serving callbacks while it waits.
+
+        The columns are made straight from librdkafka's buffers, without a Python object per message; no Arrow library
+        is needed, and any takes the result: ``pyarrow.record_batch(batch)``, ``polars.DataFrame(batch)``.
+
+        Args:
+            num_messages: Return at most so many messages and events, 0 to 1,000,000.
+            timeout: Seconds to wait, with microsecond resolution; -1 or None for no limit.
+            columns: Names of the columns wanted, in that order; all if not given: ``key`` and ``value`` (binary),
+                ``topic`` (utf8), ``partition`` (int32), ``offset`` (int64), ``timestamp`` (microseconds, UTC; null
+                if not available), ``timestamp_type`` (int32, a TIMESTAMP_* constant) and ``headers`` (list of
+                structs of ``key``, utf8, and ``value``, binary; null if there are none).
+            min_messages: Wait until there are so many, or the time is over.
+            max_bytes: Largest size of a column's data, by default and at most 2,147,483,647, what Arrow's 32-bit
+                offsets can hold. What does not fit is returned by the next call; a larger message comes alone.
+
+        Returns:
+            RecordBatch: The messages, and apart from them errors and partition ends; no rows on time-out or `wakeup`.
+
+        Raises:
+            Exception: What a callback raised; no message is lost by that.
+            TypeError, ValueError: If a number is out of range, or there is no such column.
+            KeyboardInterrupt: On Ctrl-C, within 50 ms; messages fetched until then are returned by the next call.
+            RuntimeError: If the consumer is closed, also by another thread meanwhile.
+        """
+        return consume_columns(self, num_messages, timeout, columns, min_messages, max_bytes)
+
+    def arrow_batches(self, num_messages=10000, timeout=-1, *, columns=None, min_messages=1, max_rows=None,
+                      until_end=False, max_bytes=None):
+        """Return a stream of messages as columns: an iterator of batches that Arrow libraries read as a whole, too.
+
+        Args:
+            num_messages: Rows of a batch at most, 1 to 1,000,000.
+            timeout: End the stream when nothing has come for so many seconds; -1 or None for no limit.
+            columns: Names of the columns wanted, as in `consume_arrow`.
+            min_messages: Wait until a batch has so many rows, or the time is over.
+            max_rows: End the stream after so many rows; None for no limit.
+            until_end: End the stream when every assigned partition has been read to its end, as it was when it was
+                reached. Needs ``enable.partition.eof=true``.
+            max_bytes: Largest size of a column's data, as in `consume_arrow`.
+
+        Returns:
+            RecordBatchStream: Nothing is consumed before it is read. `wakeup` ends it, too.
+
+        Raises:
+            TypeError, ValueError: If an argument is wrong.
+            RuntimeError: If the consumer is closed.
+        """
+        self._check_open()
+        return make_record_batch_stream(self, num_messages, timeout, columns, min_messages, max_rows, until_end,
+                                        max_bytes)
+
     def __iter__(self):
         self._check_open()
         return self
