@@ -86,6 +86,8 @@ typedef struct cyk_need_s {
 /* NULL if it has none. */
 static const rd_kafka_headers_t *cyk_message_headers(const rd_kafka_message_t *message) {
         rd_kafka_headers_t *headers;
+        if (!cyk_message_has_headers(message))
+                return NULL;
         return rd_kafka_message_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR ? headers : NULL;
 }
 

@@ -253,7 +253,8 @@ cdef Message make_message(rd_kafka_message_t *native, object topic):
         message._key = PyBytes_FromStringAndSize(<const char *>native.key, native.key_len)
     if native.err != RD_KAFKA_RESP_ERR_NO_ERROR:
         message._error = make_error(native.err, decode_text(rd_kafka_message_errstr(native)))
-    elif rd_kafka_message_detach_headers(native, &message._native_headers) != RD_KAFKA_RESP_ERR_NO_ERROR:
+    elif cyk_message_has_headers(native) and rd_kafka_message_detach_headers(
+            native, &message._native_headers) != RD_KAFKA_RESP_ERR_NO_ERROR:
         message._native_headers = NULL
     return message
 

@@ -424,6 +424,18 @@ rd_kafka_resp_err_t cyk_produce(rd_kafka_t *rk,
         return err;
 }
 
+/* ---- Consuming ---- */
+
+int cyk_message_has_headers(const rd_kafka_message_t *message) {
+        const rd_kafka_msg_t *rkm      = rd_kafka_message2msg((rd_kafka_message_t *)message);
+        const rd_kafkap_bytes_t *bytes = &rkm->rkm_u.consumer.binhdrs;
+        if (rkm->rkm_headers)
+                return 1;
+        /* No headers is an empty list: its count, a varint of one byte. */
+        return RD_KAFKAP_BYTES_LEN(bytes) > 1 ||
+               (RD_KAFKAP_BYTES_LEN(bytes) == 1 && *(const char *)bytes->data != 0);
+}
+
 /* ---- The mock cluster ---- */
 
 void cyk_mock_set_defaults(struct rd_kafka_mock_cluster_s *mcluster, int partition_cnt, int replication_factor) {

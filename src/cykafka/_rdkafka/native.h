@@ -108,6 +108,9 @@ rd_kafka_resp_err_t cyk_produce(rd_kafka_t *rk,
                                 rd_kafka_headers_t *headers,
                                 void *opaque);
 
+/* Whether a consumed message has headers. librdkafka's own functions allocate twice to find out that it has none. */
+int cyk_message_has_headers(const rd_kafka_message_t *message);
+
 /* Blocking calls of librdkafka which cannot be interrupted run on a thread of their own, so that the caller
  * can answer signals, wakeup() and close(); an abandoned call ends by itself and frees what it owns. */
 typedef enum {
