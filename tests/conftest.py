@@ -1,3 +1,3 @@
 """Loads the fixtures that all tests share."""
 
-pytest_plugins = ["tests.support.fixtures"]
+pytest_plugins = ["tests.support.fixtures", "cykafka.testing.fixtures"]

@@ -74,6 +74,13 @@ void cyk_call_release(cyk_call_t *call) {
                 cyk_call_destroy(call);
 }
 
+void cyk_call_abandon(cyk_call_t *call) {
+        cyk_sync_t *sync = call->sync;
+        mtx_lock(&sync->lock);
+        sync->abandoned = 1;
+        mtx_unlock(&sync->lock);
+}
+
 static int cyk_call_abandoned(cyk_call_t *call) {
         cyk_sync_t *sync = call->sync;
         int abandoned;

@@ -430,6 +430,8 @@ cdef class Consumer(Client):
             KafkaException: If librdkafka refuses.
             RuntimeError: If the consumer is closed.
         """
+        if partitions is None:
+            raise TypeError("expected a list of TopicPartition, not None: unassign() drops the assignment")
         self._change_assignment(partitions, 0)
 
     def unassign(self):

@@ -191,7 +191,8 @@ def _add_error_codes():
     cdef dict namespace = <dict>(<PyTypeObject *>KafkaError).tp_dict
     rd_kafka_get_err_descs(&descs, &cnt)
     for i in range(cnt):
-        if descs[i].name is not NULL:
+        # The marks of the range of internal codes (_BEGIN, _END) are no errors.
+        if descs[i].name is not NULL and descs[i].desc is not NULL:
             namespace[(<bytes>descs[i].name).decode()] = <int>descs[i].code
     PyType_Modified(<PyTypeObject *>KafkaError)
 

@@ -61,3 +61,4 @@ cdef class MockCluster:
     cdef readonly str bootstrap_servers
     cdef object __weakref__
     cdef rd_kafka_mock_cluster_t *_open(self) except NULL
+    cdef int _check_broker(self, int broker_id) except -1

@@ -164,20 +164,28 @@ cdef class MockCluster:
 
     # Brokers
 
+    cdef int _check_broker(self, int broker_id) except -1:
+        # librdkafka takes any id and does nothing.
+        if not 1 <= broker_id <= self.num_brokers:
+            raise ValueError(f"there is no broker {broker_id}: ids are 1 to {self.num_brokers}")
+        return 0
+
     def set_broker_down(self, int broker_id):
         """Close a broker's connections and its listener.
 
         Raises:
-            KafkaException: If there is no such broker.
+            ValueError: If there is no such broker.
         """
+        self._check_broker(broker_id)
         check_err(rd_kafka_mock_broker_set_down(self._open(), broker_id), f"Failed to take broker {broker_id} down")
 
     def set_broker_up(self, int broker_id):
         """Let a broker listen again on its port.
 
         Raises:
-            KafkaException: If there is no such broker.
+            ValueError: If there is no such broker.
         """
+        self._check_broker(broker_id)
         check_err(rd_kafka_mock_broker_set_up(self._open(), broker_id), f"Failed to bring broker {broker_id} up")
 
     def set_broker_rtt(self, int broker_id, double rtt):
@@ -188,7 +196,7 @@ cdef class MockCluster:
             rtt: Round-trip time in seconds, with millisecond resolution.
 
         Raises:
-            KafkaException: If there is no such broker.
+            ValueError: If there is no such broker.
         """
         check_err(rd_kafka_mock_broker_set_rtt(self._open(), broker_id, <int>(rtt * 1000)),
                   f"Failed to set the round-trip time of broker {broker_id}")
@@ -197,13 +205,19 @@ cdef class MockCluster:
         """Set a broker's rack (KIP-392).
 
         Raises:
-            KafkaException: If there is no such broker.
+            ValueError: If there is no such broker.
         """
+        self._check_broker(broker_id)
         check_err(rd_kafka_mock_broker_set_rack(self._open(), broker_id, encode_name(rack, "rack")),
                   f"Failed to set the rack of broker {broker_id}")
 
     def set_controller(self, int broker_id):
-        """Make a broker the controller."""
+        """Make a broker the controller.
+
+        Raises:
+            ValueError: If there is no such broker.
+        """
+        self._check_broker(broker_id)
         rd_kafka_mock_set_controller_id(self._open(), broker_id)
 
     def set_coordinator(self, key_type, key, int broker_id):
@@ -217,6 +231,7 @@ cdef class MockCluster:
         Raises:
             KafkaException: If an argument is not valid.
         """
+        self._check_broker(broker_id)
         check_err(rd_kafka_mock_coordinator_set(self._open(), encode_name(key_type, "key_type"),
                                                 encode_name(key, "key"), broker_id), "Failed to set the coordinator")
 
@@ -252,7 +267,7 @@ cdef class MockCluster:
             errors: List of (error code, round-trip time in seconds); code 0 answers late but well.
 
         Raises:
-            KafkaException: If there is no such broker.
+            ValueError: If there is no such broker.
         """
         for error, rtt in errors:
             check_err(rd_kafka_mock_broker_push_request_error_rtts(

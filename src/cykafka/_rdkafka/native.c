@@ -45,6 +45,8 @@ cyk_handle_t *cyk_handle_new(void) {
 void cyk_handle_attach(cyk_handle_t *h, rd_kafka_t *rk, int is_consumer) {
         h->rk = rk;
         if (is_consumer) {
+                /* One queue for messages and callbacks alike. */
+                rd_kafka_poll_set_consumer(rk);
                 h->queue = rd_kafka_queue_get_consumer(rk);
                 h->destroy_flags = RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE;
         } else {

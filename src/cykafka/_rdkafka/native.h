@@ -154,6 +154,8 @@ cyk_call_t *cyk_call_new(cyk_handle_t *h, cyk_call_op_t op, int64_t timeout_us);
 int cyk_call_start(cyk_call_t *call);
 /* Waits up to timeout_us; true if the call is done. */
 int cyk_call_wait(cyk_call_t *call, int64_t timeout_us);
+/* Makes an unlimited call end after the piece that it is in. */
+void cyk_call_abandon(cyk_call_t *call);
 /* Gives the call up: frees it now, or when its thread has ended. */
 void cyk_call_release(cyk_call_t *call);
 

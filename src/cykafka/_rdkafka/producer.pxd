@@ -18,6 +18,8 @@ cdef class Producer(Client):
     cdef object _on_delivery
     cdef int64_t _transaction_timeout_us
     cdef bint _in_transaction
+    # A transactional call whose caller was interrupted: librdkafka allows no other until it has ended.
+    cdef BlockingCall _interrupted
     cdef bint _only_errors
     # Messages in the delivery report events that are being served right now, by this or by outer frames.
     cdef Py_ssize_t _reports_held
@@ -29,6 +31,8 @@ cdef class Producer(Client):
     cdef int _serve_queue(self, cyk_handle_t *handle) except -1
     cdef int _serve_reports(self, rd_kafka_event_t *event) except -1
     cdef Py_ssize_t _outstanding(self, cyk_handle_t *handle) noexcept
-    cdef int _flush(self, cyk_handle_t *handle, int64_t deadline) except -1
+    cdef bint _flush(self, cyk_handle_t *handle, int64_t deadline) except -1
     cdef int _run_serving(self, BlockingCall call) except -1
+    cdef int _await_interrupted(self, cyk_handle_t *handle) except -1
+    cdef int _answer(self, cyk_handle_t *handle) except -1
     cdef void _drop_messages(self, cyk_handle_t *handle) noexcept

@@ -64,7 +64,7 @@ cdef class Producer(Client):
         """Return the native topic for a name, made at its first use."""
         cdef TopicHandle holder
         cdef bytes name
-        if topic is self._last_topic:
+        if topic is self._last_topic and self._last_native_topic is not NULL:
             return self._last_native_topic
         if type(topic) is not str:
             if not isinstance(topic, str):
@@ -400,8 +400,11 @@ cdef class Producer(Client):
         finally:
             self._exit(handle)
 
-    cdef int _flush(self, cyk_handle_t *handle, int64_t deadline) except -1:
-        """Serve reports until no message is outstanding, the deadline passes or wakeup() is called."""
+    cdef bint _flush(self, cyk_handle_t *handle, int64_t deadline) except -1:
+        """Serve reports until no message is outstanding, the deadline passes or wakeup() is called.
+
+        Returns true if it gave up.
+        """
         cdef rd_kafka_t *rk = cyk_handle_rk(handle)
         cdef int64_t left
         with nogil:
@@ -410,13 +413,12 @@ cdef class Producer(Client):
             while True:
                 self._serve_queue(handle)
                 if self._outstanding(handle) <= 0:
-                    break
+                    return False
                 left = time_left(deadline)
                 if left == 0 or self._wait(handle, left) == CYK_WAIT_WOKEN:
-                    break
+                    return True
         finally:
             cyk_flush_end(rk)
-        return 0
 
     def flush(self, timeout=-1):
         """Wait until all messages are delivered or have failed, serving their callbacks.
@@ -486,25 +488,58 @@ cdef class Producer(Client):
     # Transactions
 
     cdef int _run_serving(self, BlockingCall call) except -1:
-        """Run a transactional call, serving the delivery reports that it waits for."""
+        """Run a transactional call, serving the delivery reports that it waits for.
+
+        It runs to its end also if a callback raises: the first exception is raised then, unless the call failed too.
+        """
         cdef cyk_handle_t *handle = self._enter()
+        cdef object first_exception = None
+        cdef bint done = False
         try:
+            self._await_interrupted(handle)
             if cyk_call_start(call.native) != 0:
                 raise MemoryError("cannot start a thread for a blocking call")
+            self._interrupted = call
             while True:
-                self._serve_queue(handle)
-                if self._call_done(call, 1000 if self._outstanding(handle) > 0 else SLICE_US):
-                    # Reports that came with the end of the call belong to it.
+                try:
                     self._serve_queue(handle)
-                    return 0
-                PyErr_CheckSignals()
-                if self._closed:
-                    raise RuntimeError("Producer has been closed")
-                self._serve_meanwhile(handle)
-                if cyk_handle_take_wakeup(handle):
-                    raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INTR, "Interrupted by wakeup()"))
+                except BaseException as exc:
+                    if first_exception is None:
+                        first_exception = exc
+                    else:
+                        PyErr_WriteUnraisable(self)
+                    continue
+                if done:
+                    break
+                # Once more after the end of the call: reports that came with it belong to it.
+                done = self._call_done(call, 1000 if self._outstanding(handle) > 0 else SLICE_US)
+                self._answer(handle)
+            self._interrupted = None
+            if first_exception is not None and call.native.error is NULL:
+                raise first_exception
         finally:
+            if self._interrupted is call:
+                cyk_call_abandon(call.native)
             self._exit(handle)
+        return 0
+
+    cdef int _await_interrupted(self, cyk_handle_t *handle) except -1:
+        """Wait until the call that was interrupted last has ended: half a second at most."""
+        while self._interrupted is not None:
+            if self._call_done(self._interrupted, SLICE_US):
+                self._interrupted = None
+            self._answer(handle)
+        return 0
+
+    cdef int _answer(self, cyk_handle_t *handle) except -1:
+        """Answer signals, close() by another thread, token refreshes and wakeup() between two slices of waiting."""
+        PyErr_CheckSignals()
+        if self._closed:
+            raise RuntimeError("Producer has been closed")
+        self._serve_meanwhile(handle)
+        if cyk_handle_take_wakeup(handle):
+            raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INTR, "Interrupted by wakeup()"))
+        return 0
 
     def _transact(self, int op, timeout, int64_t default_us, positions=None, group_metadata=None):
         cdef int64_t timeout_us = as_timeout_us(timeout)
@@ -592,7 +627,7 @@ cdef class Producer(Client):
             RetriableException: Call it again, it resumes.
             AbortableException: Abort the transaction.
             FatalException: If the producer cannot be used any more.
-            Exception: The first exception that a delivery callback raised; call it again.
+            Exception: The first exception that a delivery callback raised; the transaction is ended all the same.
             RuntimeError: If the producer is closed.
         """
         self._transact(CYK_CALL_COMMIT_TRANSACTION, timeout, self._transaction_timeout_us)
@@ -607,7 +642,7 @@ cdef class Producer(Client):
         Raises:
             RetriableException: Call it again, it resumes.
             FatalException: If the producer cannot be used any more.
-            Exception: The first exception that a delivery callback raised; call it again.
+            Exception: The first exception that a delivery callback raised; the transaction is ended all the same.
             RuntimeError: If the producer is closed.
         """
         self._transact(CYK_CALL_ABORT_TRANSACTION, timeout, self._transaction_timeout_us)
@@ -646,7 +681,8 @@ cdef class Producer(Client):
 
         Args:
             timeout: Seconds to wait for delivery; -1 or None for no limit (each message has its own,
-                ``message.timeout.ms``). Messages left over are purged, and their callbacks told so.
+                ``message.timeout.ms``). Messages left over then, or on `wakeup`, are purged, and their callbacks
+                told so.
 
         Returns:
             bool: True.
@@ -670,8 +706,7 @@ cdef class Producer(Client):
                     self._in_transaction = False
             while not self._closed and self._outstanding(handle) > 0:
                 try:
-                    self._flush(handle, deadline)
-                    if self._outstanding(handle) > 0 and time_left(deadline) == 0:
+                    if self._flush(handle, deadline):
                         self.purge()
                         self._flush(handle, deadline_after(5000000))
                         break
@@ -694,6 +729,7 @@ cdef class Producer(Client):
     cdef int _let_go(self) except -1:
         self._topics.clear()
         self._last_topic = None
+        self._last_native_topic = NULL
         return 0
 
     def __enter__(self):

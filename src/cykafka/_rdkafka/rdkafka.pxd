@@ -425,4 +425,5 @@ cdef extern from "native.h" nogil:
     cyk_call_t *cyk_call_new(cyk_handle_t *h, cyk_call_op_t op, int64_t timeout_us) noexcept
     int cyk_call_start(cyk_call_t *call) noexcept
     int cyk_call_wait(cyk_call_t *call, int64_t timeout_us) noexcept
+    void cyk_call_abandon(cyk_call_t *call) noexcept
     void cyk_call_release(cyk_call_t *call) noexcept
