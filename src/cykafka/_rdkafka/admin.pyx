@@ -218,8 +218,11 @@ cdef class AdminRequests(Client):
         cdef AdminOptions options
         for item in new_topics:
             topic = <NewTopic?>item
+            partitions = topic.num_partitions
+            if partitions < 0 and topic.replica_assignment:
+                partitions = len(topic.replica_assignment)
             native = rd_kafka_NewTopic_new(
-                encode_name(topic.topic, "topic"), topic.num_partitions,
+                encode_name(topic.topic, "topic"), partitions,
                 -1 if topic.replica_assignment else topic.replication_factor, errstr, sizeof(errstr))
             if native is NULL:
                 raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INVALID_ARG, decode_text(errstr)))

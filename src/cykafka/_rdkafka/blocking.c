@@ -17,6 +17,8 @@
 #define CYK_PIECE_MS 10000
 /* Transactional calls resume where they were, so their pieces may be short. */
 #define CYK_RESUMABLE_PIECE_MS 500
+/* Some of them fail at once: no busy loop until the time is over. */
+#define CYK_RESUME_PAUSE_US 20000
 
 typedef struct cyk_sync_s {
         mtx_t lock;
@@ -150,8 +152,9 @@ static int cyk_call_attempt(cyk_call_t *call, int timeout_ms) {
         if (call->error)
                 rd_kafka_error_destroy(call->error);
         call->error = error;
-        return error && rd_kafka_error_code(error) == RD_KAFKA_RESP_ERR__TIMED_OUT &&
-               rd_kafka_error_is_retriable(error);
+        /* A piece that is too short ends in any retriable error: a previous transaction that is still being ended, a
+         * coordinator that is moving. */
+        return error && rd_kafka_error_is_retriable(error);
 }
 
 static void cyk_call_perform(cyk_call_t *call) {
@@ -167,6 +170,8 @@ static void cyk_call_perform(cyk_call_t *call) {
                 int again       = cyk_call_attempt(call, (int)RD_MAX(0, RD_MIN(left_ms, piece_ms)));
                 if (!again || single || cyk_call_abandoned(call) || rd_clock() >= end)
                         return;
+                if (resumable)
+                        rd_usleep(CYK_RESUME_PAUSE_US, NULL);
         }
 }
 
