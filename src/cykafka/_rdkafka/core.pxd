@@ -1,6 +1,7 @@
 # Class layouts of every part, so that a part may use the classes of another one that comes later.
 
-from libc.stdint cimport int16_t, int32_t, int64_t
+from cpython.object cimport PyObject
+from libc.stdint cimport int16_t, int32_t, int64_t, uint64_t, uintptr_t
 
 from cykafka._rdkafka.rdkafka cimport *
 from cykafka._rdkafka.rdkafka_admin cimport *

@@ -24,6 +24,9 @@ cdef class Producer(Client):
     # Messages in the delivery report events that are being served right now, by this or by outer frames.
     cdef Py_ssize_t _reports_held
     cdef Py_ssize_t _reports_served
+    # Deliveries of produce_arrow() that are not complete, by the number in their messages' opaque; owned.
+    cdef PyObject **_summaries
+    cdef Py_ssize_t _next_summary
 
     cdef rd_kafka_topic_t *_native_topic(self, object topic) except NULL
     cdef rd_kafka_resp_err_t _enqueue(self, object topic, object value, object key, int32_t partition,

@@ -56,6 +56,7 @@ cdef class Producer(Client):
     def __dealloc__(self):
         if self._handle is not NULL and self._generation == cyk_fork_generation:
             self._drop_messages(self._handle)
+        forget_summaries(self)
 
     def _kind(self):
         return "Producer"
@@ -262,6 +263,52 @@ cdef class Producer(Client):
                 message["_error"] = make_error(err)
         return enqueued
 
+    def produce_arrow(self, topic, data, *, key="key", value="value", headers="headers", partition="partition",
+                      timestamp="timestamp", topic_column="topic", on_delivery=None, timeout=-1):
+        """Enqueue the rows of a table as messages, without a Python object per row.
+
+        Args:
+            topic: Topic name; None to take each row's from topic_column.
+            data: Anything that speaks the Arrow PyCapsule protocol (``__arrow_c_stream__`` or
+                ``__arrow_c_array__``): tables and record batches of pyarrow, data frames of polars and pandas,
+                relations of DuckDB, `RecordBatch`.
+            key: Name of the column with the keys: binary, string or fixed-size binary, also large, as views or
+                dictionary-encoded; null for no key. Here and below: None for no such column; a column with the
+                default name may be missing.
+            value: Name of the column with the values, as for key; null is a tombstone.
+            headers: Name of the column with the headers: a list of structs, or map, of key and value.
+            partition: Name of the column with the partition numbers, integers; -1 or null to let the partitioner
+                choose.
+            timestamp: Name of the column with the timestamps: timestamps of any unit, or int64 milliseconds since
+                the epoch UTC; 0 or null for now.
+            topic_column: Name of the column with the topics, used only if topic is None.
+            on_delivery: Called once, from poll(), flush() or this call, as ``on_delivery(summary)`` when every row
+                has been delivered or has failed.
+            timeout: Seconds to wait for room in the local queue, serving delivery reports meanwhile; -1 or None for
+                no limit, 0 to fail at once.
+
+        Returns:
+            DeliverySummary: Counts, and the rows that failed; complete once poll() or flush() has served the last
+            delivery report. Rows that librdkafka refuses (too large, unknown partition) are among the failed ones.
+
+        Raises:
+            TypeError: If data does not speak the protocol, or a column's type does not fit.
+            ValueError: If a column is missing, or a row has a null, a negative time or a partition number out of
+                range where that may not be.
+            BufferError: If there was no room in time.
+            KafkaException: If the producer cannot produce any more, or on wakeup() (_INTR).
+            Exception: What a callback raised.
+            KeyboardInterrupt: On Ctrl-C, within 50 ms.
+            RuntimeError: If the producer is closed, or reading the data fails.
+
+        Rows before the one that an exception is about have been enqueued; the exception's attribute ``summary`` has
+        their `DeliverySummary`, whose ``enqueued`` and ``failed`` together tell where to go on. The callback
+        ``on_delivery`` of the configuration is not called for rows.
+        """
+        self._check_open()
+        return produce_columns(self, topic, data, (key, value, headers, partition, timestamp, topic_column),
+                               on_delivery, timeout)
+
     # Serving
 
     cdef int _serve_queue(self, cyk_handle_t *handle) except -1:
@@ -312,6 +359,16 @@ cdef class Producer(Client):
             served += 1
             self._reports_served += 1
             reference = <PyObject *>native._private
+            if <uintptr_t>reference & 1:
+                # A row of produce_arrow(): not a reference, see arrow_produce.pyx.
+                try:
+                    report_row(self, native)
+                except BaseException as exc:
+                    if first_exception is None:
+                        first_exception = exc
+                    else:
+                        PyErr_WriteUnraisable(self)
+                continue
             if reference is NULL:
                 callback = self._on_delivery
                 if callback is None:
@@ -672,7 +729,8 @@ cdef class Producer(Client):
                     native = rd_kafka_event_message_next(event)
                     if native is NULL:
                         break
-                    Py_XDECREF(<PyObject *>native._private)
+                    if not <uintptr_t>native._private & 1:
+                        Py_XDECREF(<PyObject *>native._private)
             with nogil:
                 rd_kafka_event_destroy(event)
 

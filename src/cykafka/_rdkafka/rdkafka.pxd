@@ -65,6 +65,9 @@ cdef extern from "rdkafka.h" nogil:
         RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION
         RD_KAFKA_RESP_ERR__AUTHENTICATION
         RD_KAFKA_RESP_ERR__DESTROY
+        RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE
+        RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE
+        RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
 
     cdef struct rd_kafka_err_desc:
         rd_kafka_resp_err_t code
