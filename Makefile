@@ -74,7 +74,7 @@ bench: build $(VENV)/.group-test $(VENV)/.group-bench
 lint: $(VENV)/.group-lint
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
-	$(BIN)/cython-lint src/cykafka/_rdkafka/*.pyx src/cykafka/_rdkafka/*.pxd
+	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint src/cykafka/_rdkafka/*.pyx src/cykafka/_rdkafka/*.pxd
 
 format: $(VENV)/.group-lint
 	$(PY) -m ruff check --fix .

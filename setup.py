@@ -16,8 +16,9 @@ from setuptools.command.sdist import sdist
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "librdkafka"))
 
-from build import BuildError, ensure  # noqa: E402
 from vendor import Pin, VendorError, unpack  # noqa: E402
+
+from build import BuildError, ensure  # noqa: E402
 
 CORE = Path("src/cykafka/_rdkafka")
 HELPERS = sorted(str(path) for path in (ROOT / CORE).glob("*.c") if path.name != "core.c")
@@ -72,7 +73,11 @@ class SourceDistribution(sdist):
 
 setup(
     ext_modules=[
-        Extension("cykafka._rdkafka.core", [str(CORE / "core.pyx"), *(os.path.relpath(h, ROOT) for h in HELPERS)], depends=PARTS)
+        Extension(
+            "cykafka._rdkafka.core",
+            [str(CORE / "core.pyx"), *(os.path.relpath(h, ROOT) for h in HELPERS)],
+            depends=PARTS,
+        )
     ],
     cmdclass={"build_ext": BuildCore, "sdist": SourceDistribution},
 )

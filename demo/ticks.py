@@ -61,7 +61,10 @@ def consume_ticks(servers: str, ticks: int, topic: str) -> tuple[list[int], floa
 
     latencies: list[int] = []
     columns = (TextColumn("ticks"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Consumer(bootstrap_servers=servers, group_id="demo", fetch_wait_max_ms=1) as consumer, Progress(*columns) as bar:
+    with (
+        Consumer(bootstrap_servers=servers, group_id="demo", fetch_wait_max_ms=1) as consumer,
+        Progress(*columns) as bar,
+    ):
         consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
         task = bar.add_task("ticks", total=ticks)
         begin = 0.0
@@ -91,7 +94,12 @@ def draw(latencies: list[int], output: Path) -> None:
     figure, (over_time, percentiles) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
     step = max(len(milliseconds) // 20_000, 1)
     over_time.plot(range(0, len(milliseconds), step), milliseconds[::step], ",", color="#2b6cb0")
-    over_time.set(title="Latency of each tick", xlabel="tick", ylabel="ms", ylim=(0, ordered[int(len(ordered) * 0.999)] * 1.2))
+    over_time.set(
+        title="Latency of each tick",
+        xlabel="tick",
+        ylabel="ms",
+        ylim=(0, ordered[int(len(ordered) * 0.999)] * 1.2),
+    )
     shown = [0, 50, 75, 90, 95, 99, 99.9, 99.99]
     values = [ordered[min(int(len(ordered) * p / 100), len(ordered) - 1)] for p in shown]
     percentiles.bar([f"p{p:g}" for p in shown], values, color="#2b6cb0")
@@ -106,7 +114,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ticks", type=int, default=300_000, help="how many (default %(default)s)")
     parser.add_argument("--rate", type=int, default=60_000, help="ticks a second (default %(default)s)")
-    parser.add_argument("--output", type=Path, default=Path("build/demo-latency.png"), help="picture (default %(default)s)")
+    parser.add_argument(
+        "--output", type=Path, default=Path("build/demo-latency.png"), help="picture (default %(default)s)"
+    )
     options = parser.parse_args()
     options.output.parent.mkdir(parents=True, exist_ok=True)
 

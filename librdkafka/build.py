@@ -97,7 +97,7 @@ def has_header(header: str) -> bool:
     command = [*compiler(), *shlex.split(os.environ.get("CPPFLAGS", "")), "-E", "-x", "c", "-"]
     source = f"#include <stddef.h>\n#include <{header}>\n"
     try:
-        return subprocess.run(command, input=source, capture_output=True, text=True, check=False).returncode == 0  # noqa: S603
+        return subprocess.run(command, input=source, capture_output=True, text=True, check=False).returncode == 0
     except FileNotFoundError:
         raise BuildError(
             f"no C compiler: {command[0]} not found. Install one (Debian, Ubuntu: apt-get install build-essential; "
@@ -172,7 +172,7 @@ def run(command: list[str], folder: Path, environment: dict[str, str], log: Path
     with log.open("a") as output:
         output.write(f"$ {shlex.join(command)}\n")
         output.flush()
-        result = subprocess.run(  # noqa: S603
+        result = subprocess.run(
             command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT, check=False
         )
     if result.returncode != 0:
@@ -193,11 +193,11 @@ def probe_features(root: Path, sanitize: str) -> list[str]:
         command += [f"-fsanitize={sanitize}"] if sanitize else []
         command += [str(root / "src" / "librdkafka.a"), *(f"-l{library}" for library in LIBRARIES)]
         command += shlex.split(os.environ.get("LDFLAGS", ""))
-        linked = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        linked = subprocess.run(command, capture_output=True, text=True, check=False)
         if linked.returncode != 0:
             raise BuildError(f"librdkafka cannot be linked: {linked.stderr.strip()}")
         environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
-        output = subprocess.run([program], capture_output=True, text=True, check=True, env=environment)  # noqa: S603
+        output = subprocess.run([program], capture_output=True, text=True, check=True, env=environment)
     return output.stdout.strip().split(",")
 
 
@@ -226,12 +226,23 @@ def ensure(sanitize: str = "") -> Library:
     """
     pin = Pin.load()
     sources = unpack(pin)
-    identity = [pin.tree_sha256, patches_hash(), *cflags(sanitize), *CONFIGURE, *compiler(), os.environ.get("CPPFLAGS", "")]
+    identity = [
+        pin.tree_sha256,
+        patches_hash(),
+        *cflags(sanitize),
+        *CONFIGURE,
+        *compiler(),
+        os.environ.get("CPPFLAGS", ""),
+    ]
     key = hashlib.sha256("\0".join(identity).encode()).hexdigest()[:12]
     root = cache_root() / f"{pin.version}-{key}"
     if not (root / "src" / "librdkafka.a").is_file():
         check_requirements()
-        print(f"building librdkafka {pin.version} (about half a minute on two cores)", file=sys.stderr, flush=True)
+        print(
+            f"building librdkafka {pin.version} (about half a minute on two cores)",
+            file=sys.stderr,
+            flush=True,
+        )
         # Built aside and moved, so that an interrupted build is never taken for a finished one.
         scratch = root.with_name(f"{root.name}.{os.getpid()}")
         shutil.rmtree(scratch, ignore_errors=True)

@@ -5,6 +5,19 @@ names of confluent_kafka, so ``import cykafka as confluent_kafka`` works; `insta
 whole programs.
 """
 
+from cykafka._compat import install_as_confluent_kafka
+from cykafka._model import (
+    AcknowledgeType,
+    ConsumerGroupState,
+    ConsumerGroupTopicPartitions,
+    ConsumerGroupType,
+    ElectionType,
+    IsolationLevel,
+    Messages,
+    Node,
+    TopicCollection,
+    TopicPartitionInfo,
+)
 from cykafka._rdkafka import core as _core
 from cykafka._rdkafka.core import (
     OFFSET_BEGINNING,
@@ -37,19 +50,6 @@ from cykafka._rdkafka.core import (
     murmur2,
     version,
 )
-from cykafka._compat import install_as_confluent_kafka
-from cykafka._model import (
-    AcknowledgeType,
-    ConsumerGroupState,
-    ConsumerGroupTopicPartitions,
-    ConsumerGroupType,
-    ElectionType,
-    IsolationLevel,
-    Messages,
-    Node,
-    TopicCollection,
-    TopicPartitionInfo,
-)
 from cykafka._version import __version__
 from cykafka.deserializing_consumer import DeserializingConsumer
 from cykafka.serializing_producer import SerializingProducer
@@ -65,39 +65,39 @@ __all__ = [
     "TIMESTAMP_LOG_APPEND_TIME",
     "TIMESTAMP_NOT_AVAILABLE",
     "AbortableException",
+    "AcknowledgeType",
     "ConcurrentModificationException",
     "Consumer",
+    "ConsumerGroupState",
+    "ConsumerGroupTopicPartitions",
+    "ConsumerGroupType",
     "DeliverySummary",
+    "DeserializingConsumer",
+    "ElectionType",
     "FatalException",
     "IllegalStateException",
+    "IsolationLevel",
     "KafkaError",
     "KafkaException",
     "Message",
+    "Messages",
+    "Node",
     "Producer",
     "RecordBatch",
     "RecordBatchStream",
     "RetriableException",
+    "SerializingProducer",
     "ThrottleEvent",
+    "TopicCollection",
     "TopicPartition",
+    "TopicPartitionInfo",
     "Uuid",
     "__version__",
     "builtin_features",
     "consistent",
     "fnv1a",
+    "install_as_confluent_kafka",
     "libversion",
     "murmur2",
     "version",
-    "install_as_confluent_kafka",
-    "AcknowledgeType",
-    "ConsumerGroupState",
-    "ConsumerGroupTopicPartitions",
-    "ConsumerGroupType",
-    "ElectionType",
-    "IsolationLevel",
-    "Messages",
-    "Node",
-    "TopicCollection",
-    "TopicPartitionInfo",
-    "DeserializingConsumer",
-    "SerializingProducer",
 ]

@@ -32,7 +32,9 @@ def take_serdes(conf: dict[str, Any], key_property: str, value_property: str) ->
         if isinstance(serde, SerializerBuilder | DeserializerBuilder):
             built, rest = serde.build(rest, is_key)
         if built is not None and not callable(built):
-            raise TypeError(f"{key_property if is_key else value_property} must be callable, not {type(built).__name__}")
+            raise TypeError(
+                f"{key_property if is_key else value_property} must be callable, not {type(built).__name__}"
+            )
         found.append(built)
     return found, rest
 

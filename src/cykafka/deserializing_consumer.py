@@ -94,6 +94,5 @@ class DeserializingConsumer(Consumer, Generic[K, V]):
         finally:
             close_serdes(self._serdes)
 
-    def __exit__(self, exc_type: Any, exc_value: Any, exc_traceback: Any) -> bool | None:
+    def __exit__(self, exc_type: Any, exc_value: Any, exc_traceback: Any) -> None:
         self.close()
-        return None

@@ -14,7 +14,10 @@ class _KafkaClientError(KafkaException):
     """
 
     def __init__(
-        self, kafka_error: KafkaError, exception: Exception | None = None, kafka_message: Message | None = None
+        self,
+        kafka_error: KafkaError,
+        exception: Exception | None = None,
+        kafka_message: Message | None = None,
     ) -> None:
         super().__init__(kafka_error)
         self.exception = exception

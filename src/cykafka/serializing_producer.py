@@ -93,6 +93,5 @@ class SerializingProducer(Producer, Generic[K, V]):
         finally:
             close_serdes(self._serdes)
 
-    def __exit__(self, exc_type: Any, exc_value: Any, exc_traceback: Any) -> bool | None:
+    def __exit__(self, exc_type: Any, exc_value: Any, exc_traceback: Any) -> None:
         self.close()
-        return None

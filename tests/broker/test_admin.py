@@ -58,8 +58,14 @@ def group(kafka, topic):
         for i in range(10):
             producer.produce(name, str(i), partition=0, timestamp=1_000 + i)
     group_id = f"group-of-{name}"
-    with Consumer({"bootstrap.servers": kafka.bootstrap_servers, "group.id": group_id, "auto.offset.reset": "earliest",
-                   "enable.auto.commit": False}) as consumer:
+    with Consumer(
+        {
+            "bootstrap.servers": kafka.bootstrap_servers,
+            "group.id": group_id,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+        }
+    ) as consumer:
         consumer.subscribe([name])
         got = []
         while len(got) < 10:
@@ -70,12 +76,19 @@ def group(kafka, topic):
 
 def test_topics(admin, topic):
     name = topic() + "-made"
-    created = admin.create_topics([NewTopic(name, 2, 1, config={"retention.ms": "60000"}), NewTopic(name + "-bad", 1, 9)])
+    created = admin.create_topics(
+        [NewTopic(name, 2, 1, config={"retention.ms": "60000"}), NewTopic(name + "-bad", 1, 9)]
+    )
     assert created[name].result(20) is None
     assert error_of(created[name + "-bad"]) == KafkaError.INVALID_REPLICATION_FACTOR
     assert error_of(admin.create_topics([NewTopic(name, 1)])[name]) == KafkaError.TOPIC_ALREADY_EXISTS
-    assert admin.create_topics([NewTopic(name + "-checked", 1)], validate_only=True)[name + "-checked"].result(20) is None
-    assert admin.create_topics([NewTopic(name + "-placed", replica_assignment=[[1], [1]])])[name + "-placed"].result(20) is None
+    assert (
+        admin.create_topics([NewTopic(name + "-checked", 1)], validate_only=True)[name + "-checked"].result(20) is None
+    )
+    assert (
+        admin.create_topics([NewTopic(name + "-placed", replica_assignment=[[1], [1]])])[name + "-placed"].result(20)
+        is None
+    )
     assert admin.create_partitions([NewPartitions(name, 4)])[name].result(20) is None
     assert error_of(admin.create_partitions([NewPartitions(name, 2)])[name]) == KafkaError.INVALID_PARTITIONS
     described = admin.describe_topics(TopicCollection([name, "nowhere"]), include_authorized_operations=True)
@@ -98,8 +111,11 @@ def test_configs(admin, topic):
     assert entries["retention.ms"].synonyms or entries["retention.ms"].is_default
 
     def change(operation, value, **options):
-        changed = ConfigResource(resource.restype, resource.name, incremental_configs=[
-            ConfigEntry("cleanup.policy", value, incremental_operation=operation)])
+        changed = ConfigResource(
+            resource.restype,
+            resource.name,
+            incremental_configs=[ConfigEntry("cleanup.policy", value, incremental_operation=operation)],
+        )
         return admin.incremental_alter_configs([changed], **options)[resource]
 
     def current(expected):
@@ -130,21 +146,33 @@ def test_configs(admin, topic):
 def test_groups_and_their_offsets(admin, group):
     name, group_id, consumer = group
     description = admin.describe_consumer_groups([group_id])[group_id].result(20)
-    assert (description.group_id, description.state, description.type) == (group_id, ConsumerGroupState.STABLE, ConsumerGroupType.CLASSIC)
+    assert (description.group_id, description.state, description.type) == (
+        group_id,
+        ConsumerGroupState.STABLE,
+        ConsumerGroupType.CLASSIC,
+    )
     (member,) = description.members
     assert sorted(member.assignment.topic_partitions) == [TopicPartition(name, 0), TopicPartition(name, 1)]
     listed = admin.list_consumer_groups().result(20)
     assert group_id in [listing.group_id for listing in listed.valid]
     assert listed.errors == []
-    assert group_id not in [g.group_id for g in admin.list_consumer_groups(states={ConsumerGroupState.EMPTY}).result(20).valid]
-    assert group_id in [g.group_id for g in admin.list_consumer_groups(types={ConsumerGroupType.CLASSIC}).result(20).valid]
+    assert group_id not in [
+        g.group_id for g in admin.list_consumer_groups(states={ConsumerGroupState.EMPTY}).result(20).valid
+    ]
+    assert group_id in [
+        g.group_id for g in admin.list_consumer_groups(types={ConsumerGroupType.CLASSIC}).result(20).valid
+    ]
     assert group_id in [g.id for g in admin.list_groups(timeout=20)]
     assert error_of(admin.delete_consumer_groups([group_id])[group_id]) == KafkaError.NON_EMPTY_GROUP
     consumer.close()
 
     def offsets(**options):
-        return {tp.partition: tp.offset for tp in
-                admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group_id)], **options)[group_id].result(20).topic_partitions}
+        return {
+            tp.partition: tp.offset
+            for tp in admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group_id)], **options)[group_id]
+            .result(20)
+            .topic_partitions
+        }
 
     assert offsets(require_stable=True)[0] == 10
     moved = ConsumerGroupTopicPartitions(group_id, [TopicPartition(name, 0, 3)])
@@ -186,15 +214,28 @@ def test_cluster_and_elections(admin, topic):
 
 
 def test_users(admin):
-    infos = {mechanism: ScramCredentialInfo(mechanism, 8192) for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512)}
+    infos = {
+        mechanism: ScramCredentialInfo(mechanism, 8192)
+        for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512)
+    }
     for info in infos.values():
-        assert admin.alter_user_scram_credentials([UserScramCredentialUpsertion("someone", info, b"secret")])["someone"].result(20) is None
+        assert (
+            admin.alter_user_scram_credentials([UserScramCredentialUpsertion("someone", info, b"secret")])[
+                "someone"
+            ].result(20)
+            is None
+        )
     found = admin.describe_user_scram_credentials(["someone", "nobody"])
     assert {i.mechanism for i in found["someone"].result(20).scram_credential_infos} == set(infos)
     assert error_of(found["nobody"]) == KafkaError.RESOURCE_NOT_FOUND
     assert "someone" in admin.describe_user_scram_credentials().result(20)
     for mechanism in infos:
-        assert admin.alter_user_scram_credentials([UserScramCredentialDeletion("someone", mechanism)])["someone"].result(20) is None
+        assert (
+            admin.alter_user_scram_credentials([UserScramCredentialDeletion("someone", mechanism)])["someone"].result(
+                20
+            )
+            is None
+        )
 
 
 def test_access_rules(kafka_secure):

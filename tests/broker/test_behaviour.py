@@ -27,7 +27,13 @@ def produce(servers, topic, values, **properties):
 
 def read_all(servers, topic, **properties):
     """Read a topic's only partition to its end."""
-    config = {"bootstrap.servers": servers, "group.id": "reader", "enable.partition.eof": True, "enable.auto.commit": False, **properties}
+    config = {
+        "bootstrap.servers": servers,
+        "group.id": "reader",
+        "enable.partition.eof": True,
+        "enable.auto.commit": False,
+        **properties,
+    }
     values = []
     with Consumer(config) as consumer:
         consumer.assign([TopicPartition(topic, 0, 0)])
@@ -43,8 +49,16 @@ def read_all(servers, topic, **properties):
 
 
 def consumer_of(servers, group, **properties):
-    return Consumer({"bootstrap.servers": servers, "group.id": group, "auto.offset.reset": "earliest", "session.timeout.ms": 6000,
-                     "heartbeat.interval.ms": 500, **properties})
+    return Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": group,
+            "auto.offset.reset": "earliest",
+            "session.timeout.ms": 6000,
+            "heartbeat.interval.ms": 500,
+            **properties,
+        }
+    )
 
 
 def take(consumer, count, seconds=60):
@@ -60,7 +74,9 @@ def in_child(code, *arguments):
     """Start a child process that runs code."""
     return subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(code), *arguments],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+        text=True,
     )
 
 
@@ -68,14 +84,19 @@ def in_child(code, *arguments):
 def test_round_trip_with_every_compression(kafka, topic, codec):
     name = topic()
     values = [f"value {i}".encode() * 20 for i in range(200)]
-    assert all(e is None for e, _ in produce(kafka.bootstrap_servers, name, values, **{"compression.type": codec, "linger.ms": 20}))
+    assert all(
+        e is None
+        for e, _ in produce(kafka.bootstrap_servers, name, values, **{"compression.type": codec, "linger.ms": 20})
+    )
     assert read_all(kafka.bootstrap_servers, name) == values
 
 
 def test_topic_creation_propagates_before_the_message_fails(kafka, topic):
     name = topic() + "-later"
     reports = []
-    with Producer({"bootstrap.servers": kafka.bootstrap_servers, "topic.metadata.propagation.max.ms": 20000}) as producer:
+    with Producer(
+        {"bootstrap.servers": kafka.bootstrap_servers, "topic.metadata.propagation.max.ms": 20000}
+    ) as producer:
         producer.produce(name, "v", on_delivery=lambda e, m: reports.append(e))
         producer.poll(0.3)
         assert reports == []
@@ -86,7 +107,9 @@ def test_topic_creation_propagates_before_the_message_fails(kafka, topic):
 
 
 def test_unknown_topic_fails_when_propagation_time_is_over(kafka):
-    ((error, message),) = produce(kafka.bootstrap_servers, "never-made", ["v"], **{"topic.metadata.propagation.max.ms": 500})[:1]
+    ((error, message),) = produce(
+        kafka.bootstrap_servers, "never-made", ["v"], **{"topic.metadata.propagation.max.ms": 500}
+    )[:1]
     assert error in (KafkaError._UNKNOWN_TOPIC, KafkaError.UNKNOWN_TOPIC_OR_PART)
     assert message.status() == "not_persisted"
 
@@ -101,14 +124,32 @@ def test_not_persisted_when_the_broker_refuses(kafka, topic):
 def test_timed_out_in_queue_is_not_persisted_and_in_flight_is_possibly_persisted(kafka, topic):
     name = topic()
     statuses = {}
-    with Producer({"bootstrap.servers": kafka.bootstrap_servers, "linger.ms": 0, "message.timeout.ms": 2500, "log_level": 0,
-                   "max.in.flight": 1, "socket.timeout.ms": 60000}) as producer:
+    with Producer(
+        {
+            "bootstrap.servers": kafka.bootstrap_servers,
+            "linger.ms": 0,
+            "message.timeout.ms": 2500,
+            "log_level": 0,
+            "max.in.flight": 1,
+            "socket.timeout.ms": 60000,
+        }
+    ) as producer:
         producer.produce(name, "warm", partition=0)
         assert producer.flush(20) == 0
         with kafka.paused():
-            producer.produce(name, "in flight", partition=0, on_delivery=lambda e, m: statuses.update({m.value(): (e.code(), m.status())}))
+            producer.produce(
+                name,
+                "in flight",
+                partition=0,
+                on_delivery=lambda e, m: statuses.update({m.value(): (e.code(), m.status())}),
+            )
             producer.poll(0.5)
-            producer.produce(name, "in queue", partition=0, on_delivery=lambda e, m: statuses.update({m.value(): (e.code(), m.status())}))
+            producer.produce(
+                name,
+                "in queue",
+                partition=0,
+                on_delivery=lambda e, m: statuses.update({m.value(): (e.code(), m.status())}),
+            )
             producer.flush(20)
     assert statuses[b"in flight"] == (KafkaError._MSG_TIMED_OUT, "possibly_persisted")
     assert statuses[b"in queue"] == (KafkaError._MSG_TIMED_OUT, "not_persisted")
@@ -117,8 +158,16 @@ def test_timed_out_in_queue_is_not_persisted_and_in_flight_is_possibly_persisted
 def test_idempotent_producer_keeps_order_and_count_over_a_broker_restart(kafka, topic):
     name = topic()
     reports = []
-    with Producer({"bootstrap.servers": kafka.bootstrap_servers, "enable.idempotence": True, "linger.ms": 1, "log_level": 0,
-                   "retry.backoff.ms": 50, "reconnect.backoff.max.ms": 200}) as producer:
+    with Producer(
+        {
+            "bootstrap.servers": kafka.bootstrap_servers,
+            "enable.idempotence": True,
+            "linger.ms": 1,
+            "log_level": 0,
+            "retry.backoff.ms": 50,
+            "reconnect.backoff.max.ms": 200,
+        }
+    ) as producer:
         for i in range(300):
             producer.produce(name, str(i), partition=0, on_delivery=lambda e, m: reports.append(e))
             if i == 100:
@@ -140,7 +189,11 @@ def test_a_transactional_id_fences_its_older_producer(kafka, topic):
     new.init_transactions(30)
     with pytest.raises(FatalException) as caught:
         old.commit_transaction(30)
-    assert caught.value.args[0] in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)
+    assert caught.value.args[0] in (
+        KafkaError._FENCED,
+        KafkaError.PRODUCER_FENCED,
+        KafkaError.INVALID_PRODUCER_EPOCH,
+    )
     new.begin_transaction()
     new.produce(name, "new")
     new.commit_transaction(30)
@@ -158,11 +211,17 @@ def test_read_committed_does_not_see_what_was_aborted(kafka, topic):
             producer.produce(name, outcome)
             producer.flush(20)
             getattr(producer, f"{outcome}_transaction")(30)
-    assert read_all(kafka.bootstrap_servers, name, **{"isolation.level": "read_committed"}) == [b"commit", b"commit"]
+    assert read_all(kafka.bootstrap_servers, name, **{"isolation.level": "read_committed"}) == [
+        b"commit",
+        b"commit",
+    ]
     assert len(read_all(kafka.bootstrap_servers, name, **{"isolation.level": "read_uncommitted"})) == 3
 
 
-@pytest.mark.parametrize(("reset", "expected"), [("earliest", b"0"), ("latest", b"later"), ("error", KafkaError._AUTO_OFFSET_RESET)])
+@pytest.mark.parametrize(
+    ("reset", "expected"),
+    [("earliest", b"0"), ("latest", b"later"), ("error", KafkaError._AUTO_OFFSET_RESET)],
+)
 def test_auto_offset_reset(kafka, topic, reset, expected):
     name = topic()
     produce(kafka.bootstrap_servers, name, ["0", "1"])
@@ -179,10 +238,17 @@ def test_auto_offset_reset(kafka, topic, reset, expected):
         assert found == expected
 
 
-@pytest.mark.parametrize("protocol", [{}, {"partition.assignment.strategy": "cooperative-sticky"}, {"group.protocol": "consumer"}])
+@pytest.mark.parametrize(
+    "protocol", [{}, {"partition.assignment.strategy": "cooperative-sticky"}, {"group.protocol": "consumer"}]
+)
 def test_group_protocols_share_and_hand_over_partitions(kafka, topic, protocol):
     name = topic(partitions=4)
-    config = {"bootstrap.servers": kafka.bootstrap_servers, "group.id": f"g-{name}", "auto.offset.reset": "earliest", **protocol}
+    config = {
+        "bootstrap.servers": kafka.bootstrap_servers,
+        "group.id": f"g-{name}",
+        "auto.offset.reset": "earliest",
+        **protocol,
+    }
     first, second = Consumer(config), Consumer(config)
     for consumer in (first, second):
         consumer.subscribe([name])
@@ -229,7 +295,9 @@ def test_static_member_comes_back_without_a_rebalance_of_the_others(kafka, topic
 def test_max_poll_interval_loses_the_partitions(kafka, topic):
     name = topic()
     lost, errors = [], []
-    with consumer_of(kafka.bootstrap_servers, f"g-{name}", **{"max.poll.interval.ms": 6000, "log_level": 0}) as consumer:
+    with consumer_of(
+        kafka.bootstrap_servers, f"g-{name}", **{"max.poll.interval.ms": 6000, "log_level": 0}
+    ) as consumer:
         consumer.subscribe([name], on_lost=lambda c, ps: lost.extend(ps))
         end = time.monotonic() + 60
         while not consumer.assignment():
@@ -328,8 +396,16 @@ def test_fetch_from_the_follower_in_the_same_rack(kafka3, topic):
     import json
 
     stats = []
-    with Consumer({"bootstrap.servers": kafka3.bootstrap_servers, "group.id": "g", "client.rack": follower.rack, "stats_cb": stats.append,
-                   "statistics.interval.ms": 100, "metadata.max.age.ms": 5000}) as consumer:
+    with Consumer(
+        {
+            "bootstrap.servers": kafka3.bootstrap_servers,
+            "group.id": "g",
+            "client.rack": follower.rack,
+            "stats_cb": stats.append,
+            "statistics.interval.ms": 100,
+            "metadata.max.age.ms": 5000,
+        }
+    ) as consumer:
         consumer.assign([TopicPartition(name, 0, 0)])
         assert len(take(consumer, 10)) == 10
         end = time.monotonic() + 30
@@ -345,7 +421,14 @@ def test_fetch_from_the_follower_in_the_same_rack(kafka3, topic):
 def test_a_dead_leader_costs_no_acknowledged_message(kafka3, topic):
     name = topic(replication_factor=3, cluster=kafka3)
     reports = []
-    with Producer({"bootstrap.servers": kafka3.bootstrap_servers, "enable.idempotence": True, "log_level": 0, "linger.ms": 1}) as producer:
+    with Producer(
+        {
+            "bootstrap.servers": kafka3.bootstrap_servers,
+            "enable.idempotence": True,
+            "log_level": 0,
+            "linger.ms": 1,
+        }
+    ) as producer:
         leader = producer.list_topics(name, 30).topics[name].partitions[0].leader
         for i in range(200):
             producer.produce(name, str(i), partition=0, on_delivery=lambda e, m: reports.append((e, m.value())))
@@ -369,7 +452,9 @@ def test_unreachable_brokers_and_wrong_credentials_are_told(kafka_secure):
         assert caught.value.args[0] in (KafkaError._TRANSPORT, KafkaError._TIMED_OUT)
     errors.clear()
     config = kafka_secure.client_config("SASL_PLAINTEXT", mechanism="PLAIN")
-    with Producer({**config, "sasl.username": "alice", "sasl.password": "wrong password", "error_cb": errors.append}) as producer:
+    with Producer(
+        {**config, "sasl.username": "alice", "sasl.password": "wrong password", "error_cb": errors.append}
+    ) as producer:
         end = time.monotonic() + 20
         while not any(e == KafkaError._AUTHENTICATION for e in errors):
             assert time.monotonic() < end

@@ -51,9 +51,7 @@ def scram(connection: wire.Connection, mechanism: str, user: User, password: str
     salted = hashlib.pbkdf2_hmac(algorithm, password.encode(), salt, rounds)
     client_key = hmac.digest(salted, b"Client Key", algorithm)
     last = f"c=biws,r={fields['r']}"
-    signature = hmac.digest(
-        hashlib.new(algorithm, client_key).digest(), f"{first},{answer},{last}".encode(), algorithm
-    )
+    signature = hmac.digest(hashlib.new(algorithm, client_key).digest(), f"{first},{answer},{last}".encode(), algorithm)
     proof = bytes(a ^ b for a, b in zip(client_key, signature, strict=True))
     connection.sasl_authenticate(f"{last},p={base64.b64encode(proof).decode()}".encode())
 
@@ -68,10 +66,7 @@ def oauth(connection: wire.Connection, token: str) -> None:
 def unsigned_token(subject: str, lifetime: float) -> str:
     now = time.time()
     parts = ({"alg": "none"}, {"sub": subject, "iat": now, "exp": now + lifetime})
-    return (
-        ".".join(base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts)
-        + "."
-    )
+    return ".".join(base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts) + "."
 
 
 def test_tls_listener_shows_a_valid_certificate(kafka_secure: SecureKafkaServer) -> None:
@@ -196,9 +191,7 @@ def test_client_config_names_what_each_listener_needs(kafka_secure: SecureKafkaS
     }
 
 
-def ask_for_token(
-    provider: OidcProvider, secret: str, context: ssl.SSLContext | None = None
-) -> dict[str, str]:
+def ask_for_token(provider: OidcProvider, secret: str, context: ssl.SSLContext | None = None) -> dict[str, str]:
     credentials = base64.b64encode(f"alice:{secret}".encode()).decode()
     request = urllib.request.Request(
         provider.token_url,
@@ -243,9 +236,7 @@ def test_encrypted_keys_open_with_their_password(kafka_secure: SecureKafkaServer
     context.load_cert_chain(issued.certificate, issued.encrypted_key, KEY_PASSWORD)
     with pytest.raises(ssl.SSLError):
         context.load_cert_chain(issued.certificate, issued.encrypted_key, "wrong")
-    key, certificate, others = pkcs12.load_key_and_certificates(
-        issued.pkcs12.read_bytes(), KEY_PASSWORD.encode()
-    )
+    key, certificate, others = pkcs12.load_key_and_certificates(issued.pkcs12.read_bytes(), KEY_PASSWORD.encode())
     assert key is not None
     assert certificate is not None
     assert certificate.serial_number == issued.serial_number

@@ -37,7 +37,12 @@ def make_consumer(mock_cluster: MockCluster) -> Iterator[Callable[..., Consumer]
             "session.timeout.ms": 6000,
             "topic.metadata.refresh.interval.ms": 500,
         }
-        config.update({name.replace("_", ".") if "cb" not in name and name != "on_commit" else name: v for name, v in properties.items()})
+        config.update(
+            {
+                name.replace("_", ".") if "cb" not in name and name != "on_commit" else name: v
+                for name, v in properties.items()
+            }
+        )
         made.append(Consumer(config))
         return made[-1]
 

@@ -56,7 +56,9 @@ def by_number(table):
 
 def test_every_column_has_its_type_and_values(consumer):
     table = read(consumer)
-    headers = pa.list_(pa.field("item", pa.struct([pa.field("key", pa.string(), False), pa.field("value", pa.binary())]), False))
+    headers = pa.list_(
+        pa.field("item", pa.struct([pa.field("key", pa.string(), False), pa.field("value", pa.binary())]), False)
+    )
     assert table.schema == pa.schema(
         [
             pa.field("key", pa.binary()),
@@ -76,9 +78,12 @@ def test_every_column_has_its_type_and_values(consumer):
             "topic": "filled",
             "partition": i % 2,
             "offset": i // 2,
-            "timestamp": datetime.datetime.fromtimestamp(1_700_000_000, datetime.timezone.utc) + datetime.timedelta(milliseconds=i),
+            "timestamp": datetime.datetime.fromtimestamp(1_700_000_000, datetime.timezone.utc)
+            + datetime.timedelta(milliseconds=i),
             "timestamp_type": 1,
-            "headers": [{"key": "a", "value": b"1"}, {"key": "a", "value": None}, {"key": "ü", "value": b""}] if i % 4 == 0 else None,
+            "headers": [{"key": "a", "value": b"1"}, {"key": "a", "value": None}, {"key": "ü", "value": b""}]
+            if i % 4 == 0
+            else None,
         }
     assert table.num_rows == ROWS
 
@@ -171,7 +176,9 @@ def test_too_many_bytes_for_a_column_are_split_without_loss(consumer):
         assert len(values) <= 1 or sum(len(v.as_py() or b"") for v in values) <= 20
     assert len(batches) > 5
     table = pa.Table.from_batches(batches)
-    assert [row["value"] for row in by_number(table)] == [None if i % 5 == 0 else b"" if i % 5 == 1 else b"v" * i for i in range(ROWS)]
+    assert [row["value"] for row in by_number(table)] == [
+        None if i % 5 == 0 else b"" if i % 5 == 1 else b"v" * i for i in range(ROWS)
+    ]
     assert [row["headers"] is not None for row in by_number(table)] == [i % 4 == 0 for i in range(ROWS)]
 
 

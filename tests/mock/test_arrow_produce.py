@@ -54,7 +54,9 @@ def test_every_column_becomes_part_of_the_message(producer, topic, consume):
         {
             "key": pa.array([b"k", None, b""], pa.binary()),
             "value": pa.array(["v", None, ""], pa.string()),
-            "headers": pa.array([[{"key": "h", "value": b"1"}, {"key": "h", "value": None}], None, []], pa.list_(HEADER)),
+            "headers": pa.array(
+                [[{"key": "h", "value": b"1"}, {"key": "h", "value": None}], None, []], pa.list_(HEADER)
+            ),
             "partition": pa.array([1, 1, 1], pa.int32()),
             "timestamp": pa.array([1_700_000_000_000_000, 5_999, 1_700_000_000_001_999], pa.timestamp("us", "UTC")),
             "unrelated": [1.5, 2.5, 3.5],
@@ -75,7 +77,16 @@ def test_every_column_becomes_part_of_the_message(producer, topic, consume):
 
 @pytest.mark.parametrize(
     "type_",
-    [pa.binary(), pa.string(), pa.large_binary(), pa.large_string(), pa.binary_view(), pa.string_view(), pa.dictionary(pa.int8(), pa.string()), pa.dictionary(pa.uint32(), pa.large_binary())],
+    [
+        pa.binary(),
+        pa.string(),
+        pa.large_binary(),
+        pa.large_string(),
+        pa.binary_view(),
+        pa.string_view(),
+        pa.dictionary(pa.int8(), pa.string()),
+        pa.dictionary(pa.uint32(), pa.large_binary()),
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("cut", [0, 1, 3], ids="from row {}".format)
@@ -91,8 +102,15 @@ def test_every_layout_of_bytes_whole_and_sliced(producer, topic, consume, type_,
 
 def test_fixed_size_binary_and_null_columns(producer, topic, consume):
     ids = pa.array([b"0123456789abcdef", None, b"fedcba9876543210"], pa.binary(16))
-    deliver(producer, topic, pa.table({"key": pa.nulls(3), "value": ids, "headers": pa.nulls(3), "partition": [0, 0, 0]}).slice(1))
-    assert [(m.key(), m.value(), m.headers()) for m in consume(2)] == [(None, None, None), (None, b"fedcba9876543210", None)]
+    deliver(
+        producer,
+        topic,
+        pa.table({"key": pa.nulls(3), "value": ids, "headers": pa.nulls(3), "partition": [0, 0, 0]}).slice(1),
+    )
+    assert [(m.key(), m.value(), m.headers()) for m in consume(2)] == [
+        (None, None, None),
+        (None, b"fedcba9876543210", None),
+    ]
 
 
 @pytest.mark.parametrize("type_", [pa.list_(HEADER), pa.large_list(HEADER), pa.map_(pa.string(), pa.binary())], ids=str)
@@ -109,7 +127,13 @@ def test_headers_in_every_layout_whole_and_sliced(producer, topic, consume, type
 
 @pytest.mark.parametrize(
     ("type_", "ticks", "ms"),
-    [("s", 1_700_000_000, 1_700_000_000_000), ("ms", 1234, 1234), ("us", 1_999_999, 1999), ("ns", 1_999_999_999, 1999), (None, 77, 77)],
+    [
+        ("s", 1_700_000_000, 1_700_000_000_000),
+        ("ms", 1234, 1234),
+        ("us", 1_999_999, 1999),
+        ("ns", 1_999_999_999, 1999),
+        (None, 77, 77),
+    ],
 )
 def test_timestamps_of_every_unit(producer, topic, consume, type_, ticks, ms):
     column = pa.array([ticks], pa.int64() if type_ is None else pa.timestamp(type_))
@@ -180,7 +204,10 @@ def test_wrong_columns_are_refused(producer, topic, table, options, error, text)
         ({"partition": [0, 0, 1 << 31, 0]}, "column 'partition', row 2: 2147483648 is not"),
         ({"timestamp": [1, 1, -1, 1]}, "column 'timestamp', row 2: -1 is not a timestamp"),
         ({"timestamp": pa.array([1, 1, 1 << 62, 1], pa.timestamp("s"))}, "column 'timestamp', row 2"),
-        ({"headers": pa.array([None, None, [{"key": None, "value": b""}], None], pa.list_(HEADER))}, "row 2: the key of a header must not be null"),
+        (
+            {"headers": pa.array([None, None, [{"key": None, "value": b""}], None], pa.list_(HEADER))},
+            "row 2: the key of a header must not be null",
+        ),
     ],
 )
 def test_rows_before_a_bad_one_are_delivered_and_counted(producer, topic, consume, columns, text):
@@ -200,7 +227,10 @@ def test_rows_that_are_refused_are_listed_and_the_rest_is_delivered(mock_cluster
         summary = producer.produce_arrow(topic, pa.Table.from_batches(batches), on_delivery=told.append)
         assert producer.flush(20) == 0
     assert (summary.enqueued, summary.delivered, summary.failed) == (2, 2, 2)
-    assert [(row, error.name()) for row, error in summary.failures] == [(1, "MSG_SIZE_TOO_LARGE"), (2, "MSG_SIZE_TOO_LARGE")]
+    assert [(row, error.name()) for row, error in summary.failures] == [
+        (1, "MSG_SIZE_TOO_LARGE"),
+        (2, "MSG_SIZE_TOO_LARGE"),
+    ]
     assert told == [summary]
     assert sorted(values(consume(2))) == ["a", "b"]
 
@@ -223,7 +253,9 @@ def test_rows_that_are_not_delivered_are_listed(mock_cluster, topic):
 
 
 def test_a_batch_larger_than_the_queue_waits_for_room(mock_cluster, topic):
-    with Producer({"bootstrap.servers": mock_cluster.bootstrap_servers, "queue.buffering.max.messages": 100, "linger.ms": 1}) as producer:
+    with Producer(
+        {"bootstrap.servers": mock_cluster.bootstrap_servers, "queue.buffering.max.messages": 100, "linger.ms": 1}
+    ) as producer:
         reports = []
         producer.produce(topic, b"with a callback", on_delivery=lambda error, message: reports.append(error))
         summary = producer.produce_arrow(topic, pa.table({"value": ["v"] * 5000}))
@@ -234,7 +266,11 @@ def test_a_batch_larger_than_the_queue_waits_for_room(mock_cluster, topic):
 
 
 def test_no_room_in_time(mock_cluster, topic):
-    config = {"bootstrap.servers": mock_cluster.bootstrap_servers, "queue.buffering.max.messages": 100, "linger.ms": 60_000}
+    config = {
+        "bootstrap.servers": mock_cluster.bootstrap_servers,
+        "queue.buffering.max.messages": 100,
+        "linger.ms": 60_000,
+    }
     with Producer(config) as producer:
         for timeout, row in ((0, 100), (0.05, 0)):
             with pytest.raises(BufferError, match=f"row {row}") as raised:
@@ -255,7 +291,11 @@ def test_a_row_larger_than_the_queue_does_not_wait_for_ever(mock_cluster, topic)
 
 
 def test_close_by_another_thread_ends_waiting(mock_cluster, topic):
-    config = {"bootstrap.servers": mock_cluster.bootstrap_servers, "queue.buffering.max.messages": 10, "linger.ms": 60_000}
+    config = {
+        "bootstrap.servers": mock_cluster.bootstrap_servers,
+        "queue.buffering.max.messages": 10,
+        "linger.ms": 60_000,
+    }
     producer = Producer(config)
     timer = threading.Timer(0.1, producer.close, (0,))
     timer.start()
@@ -289,7 +329,10 @@ def test_what_a_summary_callback_raises_comes_out_of_flush(producer, topic):
 
 def test_nothing_to_produce(producer, topic):
     told = []
-    for data in (pa.table({"value": pa.array([], pa.string())}), pa.Table.from_batches([], pa.schema([("value", pa.binary())]))):
+    for data in (
+        pa.table({"value": pa.array([], pa.string())}),
+        pa.Table.from_batches([], pa.schema([("value", pa.binary())])),
+    ):
         summary = producer.produce_arrow(topic, data, on_delivery=told.append)
         assert (summary.enqueued, summary.complete) == (0, True)
     assert len(told) == 2
@@ -336,13 +379,19 @@ def test_polars_pandas_and_duckdb(producer, topic, consume):
     deliver(producer, topic, polars.DataFrame(columns).slice(1))
     deliver(producer, topic, pandas.DataFrame(columns))
     with duckdb.connect() as connection:
-        deliver(producer, topic, connection.sql("select 'd' || i as value, 0::int as partition from range(3) t(i) order by i"))
+        deliver(
+            producer,
+            topic,
+            connection.sql("select 'd' || i as value, 0::int as partition from range(3) t(i) order by i"),
+        )
     assert values(consume(11)) == ["a", None, "c", None, "c", "a", None, "c", "d0", "d1", "d2"]
 
 
 def test_consumed_batches_are_produced_again(producer, topic, make_consumer, mock_cluster, consume):
     for i in range(10):
-        producer.produce(topic, f"v{i}", key=None if i % 2 else f"k{i}", partition=i % 2, headers={"n": str(i)}, timestamp=1000 + i)
+        producer.produce(
+            topic, f"v{i}", key=None if i % 2 else f"k{i}", partition=i % 2, headers={"n": str(i)}, timestamp=1000 + i
+        )
     assert producer.flush(20) == 0
     mock_cluster.create_topic("copy", 2, 1)
     consumer = make_consumer()
@@ -352,7 +401,12 @@ def test_consumed_batches_are_produced_again(producer, topic, make_consumer, moc
     assert summary.delivered == 10
     copied, originals = consume(10, "copy"), consume(10)
     for one, other in zip(copied, originals, strict=True):
-        assert (one.key(), one.value(), one.headers(), one.timestamp()) == (other.key(), other.value(), other.headers(), other.timestamp())
+        assert (one.key(), one.value(), one.headers(), one.timestamp()) == (
+            other.key(),
+            other.value(),
+            other.headers(),
+            other.timestamp(),
+        )
 
 
 def test_transactions_hold_rows_too(mock_cluster, topic, make_consumer):
@@ -374,7 +428,9 @@ def test_a_million_rows_leave_memory_and_references_where_they_were(mock_cluster
         {
             "key": ["k"] * 20_000,
             "value": ["v" * 50] * 20_000,
-            "headers": pa.array([[{"key": "h", "value": b"1"}] if i % 10 == 0 else None for i in range(20_000)], pa.list_(HEADER)),
+            "headers": pa.array(
+                [[{"key": "h", "value": b"1"}] if i % 10 == 0 else None for i in range(20_000)], pa.list_(HEADER)
+            ),
         }
     )
 

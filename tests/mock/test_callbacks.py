@@ -70,8 +70,12 @@ def test_an_error_callback_may_call_anything(call):
         if not done:
             done.append(error.code())
             try:
-                {"list_topics": lambda p: p.list_topics(timeout=0.1), "cluster_id": lambda p: p.cluster_id(0.1),
-                 "flush": lambda p: p.flush(0.1), "close": lambda p: p.close(0.1)}.get(call, PRODUCER_CALLS[call])(producer)
+                {
+                    "list_topics": lambda p: p.list_topics(timeout=0.1),
+                    "cluster_id": lambda p: p.cluster_id(0.1),
+                    "flush": lambda p: p.flush(0.1),
+                    "close": lambda p: p.close(0.1),
+                }.get(call, PRODUCER_CALLS[call])(producer)
             except KafkaException:
                 pass
             done.append("called")
@@ -210,13 +214,23 @@ def test_own_offsets_in_on_assign_are_kept(mock_cluster, make_consumer, producer
     assert [m.value() for m in take(consumer, 3)] == [b"7", b"8", b"9"]
 
 
-@pytest.mark.parametrize("properties", [{"partition.assignment.strategy": "range"},
-                                        {"partition.assignment.strategy": "cooperative-sticky"},
-                                        {"group.protocol": "consumer"}])
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"partition.assignment.strategy": "range"},
+        {"partition.assignment.strategy": "cooperative-sticky"},
+        {"group.protocol": "consumer"},
+    ],
+)
 def test_rebalancing_between_two_members(mock_cluster, properties):
     mock_cluster.create_topic("topic", 4, 1)
     events = []
-    config = {"bootstrap.servers": mock_cluster.bootstrap_servers, "group.id": "group", "auto.offset.reset": "earliest", **properties}
+    config = {
+        "bootstrap.servers": mock_cluster.bootstrap_servers,
+        "group.id": "group",
+        "auto.offset.reset": "earliest",
+        **properties,
+    }
     if "group.protocol" not in properties:
         config.update({"session.timeout.ms": 6000, "heartbeat.interval.ms": 300})
 
@@ -265,7 +279,13 @@ def test_statistics_arrive_as_json_text(mock_cluster):
     import json
 
     seen = []
-    with Producer({"bootstrap.servers": mock_cluster.bootstrap_servers, "statistics.interval.ms": 50, "stats_cb": seen.append}) as producer:
+    with Producer(
+        {
+            "bootstrap.servers": mock_cluster.bootstrap_servers,
+            "statistics.interval.ms": 50,
+            "stats_cb": seen.append,
+        }
+    ) as producer:
         poll_until(producer, lambda: seen)
         assert json.loads(seen[0])["name"] == producer.name
 
@@ -273,7 +293,9 @@ def test_statistics_arrive_as_json_text(mock_cluster):
 def test_logs_go_to_the_logger_by_poll(mock_cluster, caplog):
     logger = logging.getLogger("test.cykafka")
     caplog.set_level(logging.DEBUG, logger="test.cykafka")
-    with Producer({"bootstrap.servers": mock_cluster.bootstrap_servers, "debug": "broker", "logger": logger}) as producer:
+    with Producer(
+        {"bootstrap.servers": mock_cluster.bootstrap_servers, "debug": "broker", "logger": logger}
+    ) as producer:
         poll_until(producer, lambda: caplog.records)
         assert producer.name in caplog.records[0].getMessage()
         assert caplog.records[0].name == "test.cykafka"
@@ -293,28 +315,66 @@ def test_oauth_callback_is_asked_before_the_first_connection_and_its_failure_sur
         raise Boom("no token today")
 
     with pytest.raises(Boom):
-        Producer({"bootstrap.servers": "127.0.0.1:9", "security.protocol": "SASL_PLAINTEXT", "sasl.mechanisms": "OAUTHBEARER",
-                  "sasl.oauthbearer.config": "scope=x", "oauth_cb": oauth_cb, "error_cb": errors.append})
+        Producer(
+            {
+                "bootstrap.servers": "127.0.0.1:9",
+                "security.protocol": "SASL_PLAINTEXT",
+                "sasl.mechanisms": "OAUTHBEARER",
+                "sasl.oauthbearer.config": "scope=x",
+                "oauth_cb": oauth_cb,
+                "error_cb": errors.append,
+            }
+        )
     assert asked == ["scope=x"]
 
 
-@pytest.mark.parametrize("answer", [None, "token", ("token",), ("token", "soon"), (5, 1e12), ("a", 1e12, 5), ("t", 1e12, "p", "ext"),
-                                    ("token", 0.0)])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        "token",
+        ("token",),
+        ("token", "soon"),
+        (5, 1e12),
+        ("a", 1e12, 5),
+        ("t", 1e12, "p", "ext"),
+        ("token", 0.0),
+    ],
+)
 def test_a_bad_answer_of_the_oauth_callback_is_an_error(answer):
     with pytest.raises((TypeError, ValueError, AttributeError, KafkaException)):
-        Producer({"bootstrap.servers": "127.0.0.1:9", "security.protocol": "SASL_PLAINTEXT", "sasl.mechanisms": "OAUTHBEARER",
-                  "oauth_cb": lambda config: answer})
+        Producer(
+            {
+                "bootstrap.servers": "127.0.0.1:9",
+                "security.protocol": "SASL_PLAINTEXT",
+                "sasl.mechanisms": "OAUTHBEARER",
+                "oauth_cb": lambda config: answer,
+            }
+        )
 
 
 def test_oauth_token_with_extensions_is_taken():
-    producer = Producer({"bootstrap.servers": "127.0.0.1:9", "security.protocol": "SASL_PLAINTEXT", "sasl.mechanisms": "OAUTHBEARER",
-                         "oauth_cb": lambda config: ("token", time.time() + 100, "principal", {"ext": "value"})})
+    producer = Producer(
+        {
+            "bootstrap.servers": "127.0.0.1:9",
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanisms": "OAUTHBEARER",
+            "oauth_cb": lambda config: ("token", time.time() + 100, "principal", {"ext": "value"}),
+        }
+    )
     producer.close(0)
 
 
 def test_fatal_error_reaches_the_error_callback_and_produce(mock_cluster):
     errors = []
-    producer = Producer({"bootstrap.servers": mock_cluster.bootstrap_servers, "enable.idempotence": True, "error_cb": errors.append, "linger.ms": 0})
+    producer = Producer(
+        {
+            "bootstrap.servers": mock_cluster.bootstrap_servers,
+            "enable.idempotence": True,
+            "error_cb": errors.append,
+            "linger.ms": 0,
+        }
+    )
     producer.produce("topic", "v", partition=0)
     producer.flush(20)
     from cykafka.testing import ApiKey

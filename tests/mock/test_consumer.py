@@ -95,8 +95,16 @@ def test_consume_waits_for_all_in_the_peers_way(make_consumer, filled):
     assert len(consumer.consume(20, 60)) == 20
 
 
-@pytest.mark.parametrize(("arguments", "error"), [((-1,), ValueError), ((1_000_001,), ValueError), (("a",), TypeError),
-                                                  ((1, "x"), TypeError), ((1, -5), ValueError)])
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ((-1,), ValueError),
+        ((1_000_001,), ValueError),
+        (("a",), TypeError),
+        ((1, "x"), TypeError),
+        ((1, -5), ValueError),
+    ],
+)
 def test_consume_refuses_bad_numbers(make_consumer, arguments, error):
     with pytest.raises(error):
         make_consumer().consume(*arguments)
@@ -250,10 +258,19 @@ def test_group_metadata_is_opaque_bytes(make_consumer):
     assert isinstance(make_consumer().consumer_group_metadata(), bytes)
 
 
-@pytest.mark.parametrize(("arguments", "error"), [
-    (("topic",), TypeError), (([1],), TypeError), ((None,), TypeError), (([],), KafkaException),
-    ((["t"], 5), TypeError), ((["t"], None, 5), TypeError), ((["t"], None, None, 5), TypeError), ((["a\0b"],), ValueError),
-])
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("topic",), TypeError),
+        (([1],), TypeError),
+        ((None,), TypeError),
+        (([],), KafkaException),
+        ((["t"], 5), TypeError),
+        ((["t"], None, 5), TypeError),
+        ((["t"], None, None, 5), TypeError),
+        ((["a\0b"],), ValueError),
+    ],
+)
 def test_subscribe_refuses_bad_arguments(make_consumer, arguments, error):
     with pytest.raises(error):
         make_consumer().subscribe(*arguments)
@@ -270,10 +287,24 @@ def test_closed_consumer_says_so(make_consumer):
     consumer.close()
     consumer.close()
     tp = TopicPartition("t", 0)
-    for call in (consumer.poll, consumer.consume, consumer.assignment, consumer.memberid, consumer.list_topics, consumer.commit,
-                 consumer.subscription, consumer.unassign, consumer.wakeup, consumer.paused, lambda: consumer.committed([tp]),
-                 lambda: consumer.seek(tp), lambda: consumer.get_watermark_offsets(tp), lambda: consumer.subscribe(["t"]),
-                 lambda: iter(consumer), consumer.__enter__):
+    for call in (
+        consumer.poll,
+        consumer.consume,
+        consumer.assignment,
+        consumer.memberid,
+        consumer.list_topics,
+        consumer.commit,
+        consumer.subscription,
+        consumer.unassign,
+        consumer.wakeup,
+        consumer.paused,
+        lambda: consumer.committed([tp]),
+        lambda: consumer.seek(tp),
+        lambda: consumer.get_watermark_offsets(tp),
+        lambda: consumer.subscribe(["t"]),
+        lambda: iter(consumer),
+        consumer.__enter__,
+    ):
         with pytest.raises(RuntimeError, match="closed"):
             call()
 
@@ -323,8 +354,15 @@ def test_messages_interrupted_by_an_exception_come_with_the_next_call(mock_clust
         calls.append(1)
         raise LookupError("from stats")
 
-    consumer = Consumer({"bootstrap.servers": mock_cluster.bootstrap_servers, "group.id": "g", "statistics.interval.ms": 50,
-                         "stats_cb": stats, "auto.offset.reset": "earliest"})
+    consumer = Consumer(
+        {
+            "bootstrap.servers": mock_cluster.bootstrap_servers,
+            "group.id": "g",
+            "statistics.interval.ms": 50,
+            "stats_cb": stats,
+            "auto.offset.reset": "earliest",
+        }
+    )
     consumer.assign(partitions(filled))
     values, raised = [], 0
     while len(values) < 20 or not raised:

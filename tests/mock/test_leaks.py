@@ -32,7 +32,9 @@ def _settled():
     return len(gc.get_objects()), last, _resident()
 
 
-needs_proc = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's /proc to count threads and descriptors")
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/task").exists(), reason="needs Linux's /proc to count threads and descriptors"
+)
 
 
 def _open_and_close(count):
@@ -56,12 +58,22 @@ def _produce_and_consume(mock_cluster, rounds, size):
     got = 0
     with (
         Producer({"bootstrap.servers": mock_cluster.bootstrap_servers, "linger.ms": 1}) as producer,
-        Consumer({"bootstrap.servers": mock_cluster.bootstrap_servers, "group.id": "g", "fetch.wait.max.ms": 5}) as consumer,
+        Consumer(
+            {"bootstrap.servers": mock_cluster.bootstrap_servers, "group.id": "g", "fetch.wait.max.ms": 5}
+        ) as consumer,
     ):
         consumer.assign([TopicPartition("leak", 0, 0)])
         for _ in range(rounds):
             for i in range(size):
-                producer.produce("leak", payload, b"key", 0, None, on_delivery, headers={"h": b"v"} if i % 10 == 0 else None)
+                producer.produce(
+                    "leak",
+                    payload,
+                    b"key",
+                    0,
+                    None,
+                    on_delivery,
+                    headers={"h": b"v"} if i % 10 == 0 else None,
+                )
             assert producer.flush(60) == 0
             end = time.monotonic() + 60
             want = got + size

@@ -50,7 +50,10 @@ BLOCKING = {
     "Producer.produce with timeout": (_full_producer, lambda p: p.produce("topic", "w", timeout=60)),
     "Producer.list_topics": (_producer, lambda p: p.list_topics(timeout=60)),
     "Producer.cluster_id": (_producer, lambda p: p.cluster_id(60)),
-    "Producer.init_transactions": (lambda: _producer(**{"transactional.id": "t"}), lambda p: p.init_transactions(60)),
+    "Producer.init_transactions": (
+        lambda: _producer(**{"transactional.id": "t"}),
+        lambda p: p.init_transactions(60),
+    ),
     "Producer.close": (_full_producer, lambda p: p.close(60)),
     "Consumer.poll": (_consumer, lambda c: c.poll(60)),
     "Consumer.poll forever": (_consumer, lambda c: c.poll()),
@@ -96,7 +99,12 @@ def test_ctrl_c_interrupts(name, record_property):
                     call(client)
                 except KafkaException as error:
                     # Without any broker librdkafka gives some calls up early; the signal comes in one of them.
-                    if error.args[0].name() not in ("_TRANSPORT", "_TIMED_OUT", "_WAIT_COORD", "_ALL_BROKERS_DOWN"):
+                    if error.args[0].name() not in (
+                        "_TRANSPORT",
+                        "_TIMED_OUT",
+                        "_WAIT_COORD",
+                        "_ALL_BROKERS_DOWN",
+                    ):
                         raise
     finally:
         thread.join()
@@ -123,8 +131,18 @@ def test_wakeup_from_another_thread(name):
         _end(client)
 
 
-@pytest.mark.parametrize("name", ["Producer.poll", "Producer.flush", "Producer.list_topics", "Consumer.poll", "Consumer.consume",
-                                  "Consumer.committed", "AdminClient.poll"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Producer.poll",
+        "Producer.flush",
+        "Producer.list_topics",
+        "Consumer.poll",
+        "Consumer.consume",
+        "Consumer.committed",
+        "AdminClient.poll",
+    ],
+)
 def test_closing_by_another_thread_ends_the_call(name):
     make, call = BLOCKING[name]
     client = make()
@@ -173,8 +191,14 @@ def test_use_after_fork_says_what_to_do(mock_cluster):
     producer = Producer({"bootstrap.servers": mock_cluster.bootstrap_servers})
     consumer = Consumer({"bootstrap.servers": mock_cluster.bootstrap_servers, "group.id": "g"})
     admin = AdminClient({"bootstrap.servers": mock_cluster.bootstrap_servers})
-    for call in (lambda: producer.produce("topic", "v"), lambda: producer.flush(), lambda: consumer.poll(0), lambda: admin.list_topics(),
-                 lambda: consumer.close(), lambda: mock_cluster.create_topic("x")):
+    for call in (
+        lambda: producer.produce("topic", "v"),
+        lambda: producer.flush(),
+        lambda: consumer.poll(0),
+        lambda: admin.list_topics(),
+        lambda: consumer.close(),
+        lambda: mock_cluster.create_topic("x"),
+    ):
         text = _in_child(call)
         assert text.startswith("RuntimeError"), text
         assert "fork" in text
@@ -197,7 +221,10 @@ def test_use_after_fork_says_what_to_do(mock_cluster):
 
 def test_dropping_in_any_order_frees_everything(mock_cluster):
     servers = mock_cluster.bootstrap_servers
-    producer, consumer = Producer({"bootstrap.servers": servers}), Consumer({"bootstrap.servers": servers, "group.id": "g"})
+    producer, consumer = (
+        Producer({"bootstrap.servers": servers}),
+        Consumer({"bootstrap.servers": servers, "group.id": "g"}),
+    )
     admin = AdminClient({"bootstrap.servers": servers})
     future = admin.describe_cluster(request_timeout=0.5)
     consumer.subscribe(["topic"])
@@ -250,6 +277,7 @@ def test_a_client_in_a_reference_cycle_is_collected():
 def test_many_threads_share_one_producer(mock_cluster):
     reports = []
     with Producer({"bootstrap.servers": mock_cluster.bootstrap_servers, "linger.ms": 1}) as producer:
+
         def work(number):
             for i in range(500):
                 producer.produce("topic", f"{number}-{i}", on_delivery=lambda e, m: reports.append((e, m.value())))
@@ -282,6 +310,12 @@ def test_a_client_left_open_does_not_crash_the_interpreters_end(tmp_path):
         "p.produce('t', 'v', on_delivery=print)\n"
         "c.poll(0.1)\n"
     )
-    result = subprocess.run([sys.executable, str(script)], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-                            capture_output=True, text=True, timeout=60, check=False)
+    result = subprocess.run(
+        [sys.executable, str(script)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert result.returncode == 0, result.stderr

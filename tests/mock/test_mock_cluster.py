@@ -46,7 +46,9 @@ def test_topics_made_by_use_have_the_defaults(mock_cluster_factory):
 def test_request_errors_and_tracking(mock_cluster):
     _produce(mock_cluster.bootstrap_servers)
     mock_cluster.start_request_tracking()
-    mock_cluster.push_request_errors(ApiKey.PRODUCE, [KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError(KafkaError.REQUEST_TIMED_OUT)])
+    mock_cluster.push_request_errors(
+        ApiKey.PRODUCE, [KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError(KafkaError.REQUEST_TIMED_OUT)]
+    )
     assert [e for e, _ in _produce(mock_cluster.bootstrap_servers)] == [None]
     produced = [request for request in mock_cluster.requests() if request.api_key == ApiKey.PRODUCE]
     assert len(produced) == 3
@@ -122,12 +124,18 @@ def test_delete_records(mock_cluster, make_consumer):
 
 
 def test_another_process_can_connect(mock_cluster):
-    code = ("import sys, cykafka\n"
-            "with cykafka.Producer({'bootstrap.servers': sys.argv[1]}) as p: p.produce('topic', 'from afar')\n")
+    code = (
+        "import sys, cykafka\n"
+        "with cykafka.Producer({'bootstrap.servers': sys.argv[1]}) as p: p.produce('topic', 'from afar')\n"
+    )
     import os
 
-    subprocess.run([sys.executable, "-c", code, mock_cluster.bootstrap_servers], check=True, timeout=60,
-                   env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    subprocess.run(
+        [sys.executable, "-c", code, mock_cluster.bootstrap_servers],
+        check=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
 
 
 def test_closed_cluster_says_so():

@@ -17,7 +17,7 @@ def delivered(producer: Producer, *args, **kwargs) -> Message:
     reports = []
     producer.produce(*args, on_delivery=lambda error, message: reports.append((error, message)), **kwargs)
     assert producer.flush(20) == 0
-    (error, message), = reports
+    ((error, message),) = reports
     assert error is None
     return message
 
@@ -132,7 +132,11 @@ def test_unknown_partition_is_told_in_the_report_or_at_once(producer):
 
 def test_full_queue_raises_buffererror_and_keeps_what_was_there(mock_cluster):
     with Producer(
-        {"bootstrap.servers": mock_cluster.bootstrap_servers, "queue.buffering.max.messages": 2, "linger.ms": 50}
+        {
+            "bootstrap.servers": mock_cluster.bootstrap_servers,
+            "queue.buffering.max.messages": 2,
+            "linger.ms": 50,
+        }
     ) as producer:
         delivered_values = []
         for value in ("1", "2"):
@@ -146,7 +150,11 @@ def test_full_queue_raises_buffererror_and_keeps_what_was_there(mock_cluster):
 
 def test_full_queue_with_timeout_waits_for_room(mock_cluster):
     with Producer(
-        {"bootstrap.servers": mock_cluster.bootstrap_servers, "queue.buffering.max.messages": 5, "linger.ms": 1}
+        {
+            "bootstrap.servers": mock_cluster.bootstrap_servers,
+            "queue.buffering.max.messages": 5,
+            "linger.ms": 1,
+        }
     ) as producer:
         reports = []
         for i in range(50):
@@ -224,7 +232,11 @@ def test_default_delivery_callback_and_only_errors(mock_cluster):
     assert sorted(map(str, seen)) == sorted([str(b"default"), "own"])
     seen.clear()
     with Producer(
-        {"bootstrap.servers": servers, "on_delivery": lambda e, m: seen.append(e), "delivery.report.only.error": True}
+        {
+            "bootstrap.servers": servers,
+            "on_delivery": lambda e, m: seen.append(e),
+            "delivery.report.only.error": True,
+        }
     ) as producer:
         producer.produce("topic", "good")
         producer.flush(20)
@@ -236,7 +248,9 @@ def test_default_delivery_callback_and_only_errors(mock_cluster):
 def test_message_kept_by_the_callback_outlives_the_event(producer):
     kept = []
     for i in range(100):
-        producer.produce("topic", f"value {i}", f"key {i}", headers={"n": str(i)}, on_delivery=lambda e, m: kept.append(m))
+        producer.produce(
+            "topic", f"value {i}", f"key {i}", headers={"n": str(i)}, on_delivery=lambda e, m: kept.append(m)
+        )
     producer.flush(20)
     producer.close()
     assert sorted(m.value() for m in kept) == sorted(f"value {i}".encode() for i in range(100))
@@ -270,7 +284,9 @@ def test_produce_batch_with_everything(producer, make_consumer):
         {"value": b"2", "callback": lambda e, m: reports.append(("own", m.value()))},
         {"value": None, "key": b"k3"},
     ]
-    count = producer.produce_batch("topic", batch, partition=0, on_delivery=lambda e, m: reports.append(("default", m.value())))
+    count = producer.produce_batch(
+        "topic", batch, partition=0, on_delivery=lambda e, m: reports.append(("default", m.value()))
+    )
     assert count == 3
     producer.flush(20)
     assert reports == [("default", b"1"), ("own", b"2"), ("default", None)]
@@ -286,7 +302,12 @@ def test_produce_batch_marks_what_was_not_enqueued(mock_cluster):
     with Producer({"bootstrap.servers": mock_cluster.bootstrap_servers, "queue.buffering.max.messages": 2}) as producer:
         batch = [{"value": str(i)} for i in range(4)]
         assert producer.produce_batch("topic", batch) == 2
-        assert [message.get("_error") for message in batch] == [None, None, KafkaError._QUEUE_FULL, KafkaError._QUEUE_FULL]
+        assert [message.get("_error") for message in batch] == [
+            None,
+            None,
+            KafkaError._QUEUE_FULL,
+            KafkaError._QUEUE_FULL,
+        ]
         producer.flush(20)
         assert producer.produce_batch("topic", batch[2:]) == 2
         assert all("_error" not in message for message in batch)
@@ -300,9 +321,13 @@ def test_produce_batch_refuses_bad_batches(producer, messages):
 
 def test_idempotent_producer_survives_lost_responses(mock_cluster, make_consumer):
     reports = []
-    with Producer({"bootstrap.servers": mock_cluster.bootstrap_servers, "enable.idempotence": True, "linger.ms": 0}) as producer:
+    with Producer(
+        {"bootstrap.servers": mock_cluster.bootstrap_servers, "enable.idempotence": True, "linger.ms": 0}
+    ) as producer:
         delivered(producer, "topic", "0", partition=0)
-        mock_cluster.push_request_errors(ApiKey.PRODUCE, [KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.REQUEST_TIMED_OUT])
+        mock_cluster.push_request_errors(
+            ApiKey.PRODUCE, [KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.REQUEST_TIMED_OUT]
+        )
         for i in range(1, 20):
             producer.produce("topic", str(i), partition=0, on_delivery=lambda e, m: reports.append(e))
         producer.flush(20)

@@ -20,8 +20,16 @@ def make_transactional(mock_cluster):
     made = []
 
     def make(transactional_id="tx", **properties):
-        made.append(Producer({"bootstrap.servers": mock_cluster.bootstrap_servers, "transactional.id": transactional_id,
-                              "linger.ms": 0, **properties}))
+        made.append(
+            Producer(
+                {
+                    "bootstrap.servers": mock_cluster.bootstrap_servers,
+                    "transactional.id": transactional_id,
+                    "linger.ms": 0,
+                    **properties,
+                }
+            )
+        )
         return made[-1]
 
     yield make
@@ -69,7 +77,9 @@ def test_offsets_are_sent_with_the_transaction(make_transactional, make_consumer
     producer.init_transactions(20)
     producer.begin_transaction()
     producer.produce("sink", "v")
-    producer.send_offsets_to_transaction(consumer.position(consumer.assignment()), consumer.consumer_group_metadata(), 20)
+    producer.send_offsets_to_transaction(
+        consumer.position(consumer.assignment()), consumer.consumer_group_metadata(), 20
+    )
     producer.commit_transaction(20)
     with pytest.raises(TypeError):
         producer.send_offsets_to_transaction([TopicPartition("source", 0, 5)], None)
@@ -84,7 +94,12 @@ def test_calls_out_of_order_are_refused(make_transactional, producer):
     with pytest.raises(KafkaException) as caught:
         transactional.begin_transaction()
     assert caught.value.args[0] == KafkaError._STATE
-    for call in (producer.init_transactions, producer.begin_transaction, producer.commit_transaction, producer.abort_transaction):
+    for call in (
+        producer.init_transactions,
+        producer.begin_transaction,
+        producer.commit_transaction,
+        producer.abort_transaction,
+    ):
         with pytest.raises(KafkaException) as caught:
             call()
         assert caught.value.args[0] == KafkaError._NOT_CONFIGURED

@@ -105,9 +105,7 @@ class CertificateAuthority:
         start, end = (-10 * _DAY, -_DAY) if expired else (-_DAY, 30 * _DAY)
         builder = _builder(subject, subject if self_signed else self._name, key, start, end)
         builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        builder = builder.add_extension(
-            x509.SubjectAlternativeName([_host(host) for host in hosts]), critical=False
-        )
+        builder = builder.add_extension(x509.SubjectAlternativeName([_host(host) for host in hosts]), critical=False)
         builder = builder.add_extension(
             x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]),
             critical=False,
@@ -138,9 +136,7 @@ class CertificateAuthority:
         path.write_bytes(builder.sign(self._key, hashes.SHA256()).public_bytes(Encoding.PEM))
         return path
 
-    def _write(
-        self, name: str, key: ec.EllipticCurvePrivateKey, chain: list[x509.Certificate]
-    ) -> Certificate:
+    def _write(self, name: str, key: ec.EllipticCurvePrivateKey, chain: list[x509.Certificate]) -> Certificate:
         password = BestAvailableEncryption(KEY_PASSWORD.encode())
         key_pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         chain_pem = b"".join(each.public_bytes(Encoding.PEM) for each in chain)

@@ -89,9 +89,7 @@ KAFKA = Bundle(
     (
         Artifact("org.apache.kafka", "kafka_2.13", KAFKA_VERSION),
         # The command-line tools pull all of Kafka Connect, which no test uses.
-        Artifact(
-            "org.apache.kafka", "kafka-tools", KAFKA_VERSION, without=("org.apache.kafka:connect-runtime",)
-        ),
+        Artifact("org.apache.kafka", "kafka-tools", KAFKA_VERSION, without=("org.apache.kafka:connect-runtime",)),
         Artifact("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.4"),
         Artifact("org.apache.logging.log4j", "log4j-core", "2.25.4"),
     ),

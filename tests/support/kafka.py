@@ -314,9 +314,7 @@ class KafkaCluster:
         for node in self.nodes.values():
             while not self._sees_all_in_sync(node):
                 if time.monotonic() > deadline:
-                    raise ServerError(
-                        f"{node.process.name}: replicas out of sync after {timeout:g} s; {self.folder}"
-                    )
+                    raise ServerError(f"{node.process.name}: replicas out of sync after {timeout:g} s; {self.folder}")
                 time.sleep(0.05)
 
     def _sees_all_in_sync(self, node: Node) -> bool:
@@ -342,9 +340,7 @@ class KafkaCluster:
         launcher = jars.java()
         status = launcher.stat()
         key = f"{class_path} {launcher} {status.st_size} {status.st_mtime_ns}"
-        archive = (
-            jars.cache_folder() / f"{jars.KAFKA.name}-{hashlib.sha256(key.encode()).hexdigest()[:8]}.jsa"
-        )
+        archive = jars.cache_folder() / f"{jars.KAFKA.name}-{hashlib.sha256(key.encode()).hexdigest()[:8]}.jsa"
         if not archive.exists():
             with jars.cache_lock():
                 if not archive.exists():
@@ -433,9 +429,7 @@ class KafkaCluster:
             "controller.listener.names": "CONTROLLER",
             "inter.broker.listener.name": "PLAINTEXT",
             "listeners": ",".join(f"{name}://{LOOPBACK}:{port}" for name, port in node.ports.items()),
-            "listener.security.protocol.map": ",".join(
-                f"{name}:{protocol}" for name, protocol in protocols.items()
-            ),
+            "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
             "log.dirs": str(node.folder / "data"),
             **default_properties(self.size),
             **self.extra_properties(node.id),
@@ -483,9 +477,7 @@ class KafkaServer(KafkaCluster):
         java_options: Options of the Java virtual machine, after the defaults for tests.
     """
 
-    def __init__(
-        self, *, properties: Mapping[str, str] | None = None, java_options: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, *, properties: Mapping[str, str] | None = None, java_options: Sequence[str] = ()) -> None:
         super().__init__(1, properties=properties, java_options=java_options)
 
 

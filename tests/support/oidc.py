@@ -57,9 +57,7 @@ class TokenIssuer:
         key = {"kty": "RSA", "use": "sig", "alg": "RS256", "kid": self._key_id}
         return json.dumps({"keys": [{**key, "n": _number(public.n), "e": _number(public.e)}]})
 
-    def token(
-        self, subject: str, *, lifetime: float = 300.0, audience: str | None = None, scope: str = "kafka"
-    ) -> str:
+    def token(self, subject: str, *, lifetime: float = 300.0, audience: str | None = None, scope: str = "kafka") -> str:
         """Make a signed token.
 
         Args:

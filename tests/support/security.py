@@ -79,9 +79,7 @@ class SecureKafkaServer(KafkaServer):
         Listener("OIDC", "SASL_PLAINTEXT"),
     )
 
-    def __init__(
-        self, *, properties: Mapping[str, str] | None = None, java_options: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, *, properties: Mapping[str, str] | None = None, java_options: Sequence[str] = ()) -> None:
         super().__init__(properties=properties, java_options=java_options)
         self._secrets = WorkFolder("cykafka-secrets-")
         folder = self._secrets.path

@@ -242,12 +242,8 @@ class Connection:
             ProtocolError: The cluster refused.
         """
         entries = [_string(key) + _string(value) for key, value in (config or {}).items()]
-        body = (
-            _string(name) + struct.pack(">ih", partitions, replication_factor) + _array([]) + _array(entries)
-        )
-        answer = self.request(
-            _CREATE_TOPICS, 4, _array([body]) + struct.pack(">i?", int(timeout * 1000), False)
-        )
+        body = _string(name) + struct.pack(">ih", partitions, replication_factor) + _array([]) + _array(entries)
+        answer = self.request(_CREATE_TOPICS, 4, _array([body]) + struct.pack(">i?", int(timeout * 1000), False))
         answer.int32()
         answer.array(lambda: _check(f"CreateTopics {answer.string()}", answer.int16(), answer.string()))
 
@@ -257,9 +253,7 @@ class Connection:
         Raises:
             ProtocolError: The cluster refused.
         """
-        answer = self.request(
-            _DELETE_TOPICS, 3, _array([_string(name)]) + struct.pack(">i", int(timeout * 1000))
-        )
+        answer = self.request(_DELETE_TOPICS, 3, _array([_string(name)]) + struct.pack(">i", int(timeout * 1000)))
         answer.int32()
         answer.array(lambda: _check(f"DeleteTopics {answer.string()}", answer.int16()))
 

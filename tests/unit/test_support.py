@@ -71,9 +71,7 @@ def test_missing_java_is_named_with_the_cure(tools: Path) -> None:
 
 def test_old_java_is_named_with_its_version(tools: Path) -> None:
     put(tools, "java", JAVA.replace("21.0.1", "11.0.2"))
-    with pytest.raises(
-        MissingToolError, match=r'17 or later, but .*java -version says openjdk version "11\.0\.2"'
-    ):
+    with pytest.raises(MissingToolError, match=r'17 or later, but .*java -version says openjdk version "11\.0\.2"'):
         jars.fetch(BUNDLE)
 
 
@@ -128,9 +126,7 @@ def test_server_that_ends_early_is_reported_with_its_output(tmp_path: Path) -> N
     command = [sys.executable, "-c", "print('no port'); raise SystemExit(3)"]
     server = ServerProcess("A server", command, log=tmp_path / "log", ready="ready", folder=tmp_path)
     server.start()
-    with pytest.raises(
-        ServerError, match=r"A server ended with code 3 before it was ready; log: .*log; .*\nno port"
-    ):
+    with pytest.raises(ServerError, match=r"A server ended with code 3 before it was ready; log: .*log; .*\nno port"):
         server.wait_ready()
     assert not server.is_running
 

@@ -27,7 +27,11 @@ pytestmark = pytest.mark.unit
 
 def test_kafka_error_compares_by_code_and_reads_like_the_peers():
     error = KafkaError(KafkaError._ALL_BROKERS_DOWN)
-    assert (error.code(), error.name(), error.str()) == (-187, "_ALL_BROKERS_DOWN", "Local: All broker connections are down")
+    assert (error.code(), error.name(), error.str()) == (
+        -187,
+        "_ALL_BROKERS_DOWN",
+        "Local: All broker connections are down",
+    )
     assert str(error) == 'KafkaError{code=_ALL_BROKERS_DOWN,val=-187,str="Local: All broker connections are down"}'
     assert (error.fatal(), error.retriable(), error.txn_requires_abort()) == (False, False, False)
     assert error == -187 == KafkaError(-187, "other text")
@@ -55,8 +59,12 @@ def test_every_code_of_librdkafka_is_an_attribute():
 
 @pytest.mark.parametrize(
     ("flags", "kind"),
-    [({}, KafkaException), ({"retriable": True}, RetriableException), ({"txn_requires_abort": True, "retriable": True}, AbortableException),
-     ({"fatal": True, "txn_requires_abort": True}, FatalException)],
+    [
+        ({}, KafkaException),
+        ({"retriable": True}, RetriableException),
+        ({"txn_requires_abort": True, "retriable": True}, AbortableException),
+        ({"fatal": True, "txn_requires_abort": True}, FatalException),
+    ],
 )
 def test_exceptions_follow_the_flags_and_pickle(flags, kind):
     exception = core.make_exception(KafkaError(1, "reason", **flags))
@@ -94,25 +102,54 @@ def test_topic_partition():
             TopicPartition(*arguments)
     full = TopicPartition("t", 3, 4, "meta", 6)
     for copied in (pickle.loads(pickle.dumps(full)), copy.copy(full), copy.deepcopy(full)):
-        assert (copied.topic, copied.partition, copied.offset, copied.metadata, copied.leader_epoch) == ("t", 3, 4, "meta", 6)
+        assert (copied.topic, copied.partition, copied.offset, copied.metadata, copied.leader_epoch) == (
+            "t",
+            3,
+            4,
+            "meta",
+            6,
+        )
 
 
 def test_message_made_by_hand():
     message = Message("t", 1, 2, b"k", b"v", [("a", b"b")], None, (1, 123), 1.5, 3, 4)
-    assert (message.topic(), message.partition(), message.offset(), message.key(), message.value()) == ("t", 1, 2, b"k", b"v")
-    assert (message.headers(), message.error(), message.timestamp(), message.latency()) == ([("a", b"b")], None, (1, 123), 1.5)
+    assert (message.topic(), message.partition(), message.offset(), message.key(), message.value()) == (
+        "t",
+        1,
+        2,
+        b"k",
+        b"v",
+    )
+    assert (message.headers(), message.error(), message.timestamp(), message.latency()) == (
+        [("a", b"b")],
+        None,
+        (1, 123),
+        1.5,
+    )
     assert (message.leader_epoch(), message.delivery_count(), len(message)) == (3, 4, 1)
     for copied in (pickle.loads(pickle.dumps(message)), copy.copy(message)):
         assert copied == message
     assert message != Message("t")
     empty = Message()
-    assert (empty.topic(), empty.partition(), empty.offset(), empty.timestamp(), empty.latency(), len(empty)) == (None, None, None, (0, 0), None, 0)
+    assert (
+        empty.topic(),
+        empty.partition(),
+        empty.offset(),
+        empty.timestamp(),
+        empty.latency(),
+        len(empty),
+    ) == (None, None, None, (0, 0), None, 0)
     message.set_value({"deserialized": 1})
     message.set_key(5)
     message.set_topic("q")
     message.set_headers([])
     message.set_error(KafkaError(1))
-    assert (message.deserialized_value(), message.deserialized_key(), message.topic(), message.headers()) == ({"deserialized": 1}, 5, "q", [])
+    assert (message.deserialized_value(), message.deserialized_key(), message.topic(), message.headers()) == (
+        {"deserialized": 1},
+        5,
+        "q",
+        [],
+    )
     assert message.error() == 1
     with pytest.raises(TypeError):
         Message(timestamp=5)
@@ -152,13 +189,28 @@ def test_versions_and_features():
     assert text == "2.15.1"
     assert number == 0x020F01FF
     assert cykafka.version()[0] == cykafka.__version__
-    assert {"ssl", "sasl_gssapi", "sasl_scram", "sasl_oauthbearer", "oidc", "zstd", "lz4", "snappy", "gzip", "http", "plugins", "regex"} <= set(
-        cykafka.builtin_features()
-    )
+    assert {
+        "ssl",
+        "sasl_gssapi",
+        "sasl_scram",
+        "sasl_oauthbearer",
+        "oidc",
+        "zstd",
+        "lz4",
+        "snappy",
+        "gzip",
+        "http",
+        "plugins",
+        "regex",
+    } <= set(cykafka.builtin_features())
 
 
 def test_partitioners_agree_with_the_peers_values():
-    assert (cykafka.murmur2(b"abc", 10), cykafka.fnv1a(b"abc", 10), cykafka.consistent(b"abc", 10)) == (7, 1, 8)
+    assert (cykafka.murmur2(b"abc", 10), cykafka.fnv1a(b"abc", 10), cykafka.consistent(b"abc", 10)) == (
+        7,
+        1,
+        8,
+    )
     for partitioner in (cykafka.murmur2, cykafka.fnv1a, cykafka.consistent):
         with pytest.raises(TypeError):
             partitioner("abc", 10)
@@ -186,7 +238,12 @@ def test_partitioners_agree_with_the_peers_values():
         (({"default.topic.config": {"nope": 1}},), {}, KafkaException, "nope"),
         (({"compression.codec": "nope"},), {}, KafkaException, "compression.codec"),
         ((), {"no_such_thing": 1}, KafkaException, "no.such.thing"),
-        (({"security.protocol": "ssl", "ssl.ca.location": "/nonexistent/ca.pem"},), {}, KafkaException, "ssl.ca.location"),
+        (
+            ({"security.protocol": "ssl", "ssl.ca.location": "/nonexistent/ca.pem"},),
+            {},
+            KafkaException,
+            "ssl.ca.location",
+        ),
         (({"enable.idempotence": True, "acks": 1},), {}, KafkaException, "acks"),
     ],
 )
@@ -214,7 +271,10 @@ def test_constructing_twice_is_refused():
     producer.close()
 
 
-@pytest.mark.parametrize(("timeout", "error"), [(-5, ValueError), (-0.5, ValueError), (float("nan"), ValueError), ("x", TypeError), ([], TypeError)])
+@pytest.mark.parametrize(
+    ("timeout", "error"),
+    [(-5, ValueError), (-0.5, ValueError), (float("nan"), ValueError), ("x", TypeError), ([], TypeError)],
+)
 def test_bad_timeouts_are_refused(timeout, error):
     with Producer({"client.id": "x"}) as producer, pytest.raises(error):
         producer.poll(timeout)
@@ -249,8 +309,19 @@ def test_closed_producer_says_so():
     assert producer.close() is True
     assert producer.closed
     assert len(producer) == 0
-    for call in (lambda: producer.produce("t"), lambda: producer.poll(0), producer.flush, producer.list_topics, producer.begin_transaction,
-                 producer.init_transactions, producer.purge, producer.wakeup, producer.cluster_id, lambda: producer.produce_batch("t", []),
-                 lambda: producer.set_sasl_credentials("a", "b"), producer.__enter__):
+    for call in (
+        lambda: producer.produce("t"),
+        lambda: producer.poll(0),
+        producer.flush,
+        producer.list_topics,
+        producer.begin_transaction,
+        producer.init_transactions,
+        producer.purge,
+        producer.wakeup,
+        producer.cluster_id,
+        lambda: producer.produce_batch("t", []),
+        lambda: producer.set_sasl_credentials("a", "b"),
+        producer.__enter__,
+    ):
         with pytest.raises(RuntimeError, match="closed"):
             call()

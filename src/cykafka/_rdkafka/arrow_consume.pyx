@@ -297,7 +297,7 @@ cdef RecordBatch consume_columns(Consumer consumer, object num_messages, object 
                 left = time_left(deadline)
                 if left == 0 or consumer._wait(handle, left) == CYK_WAIT_WOKEN:
                     break
-        except:
+        except BaseException:
             if count > 0:
                 consumer._unreturned = consumer._make_messages(natives, count)
             raise

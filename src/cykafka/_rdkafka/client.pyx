@@ -84,7 +84,7 @@ cdef class Client:
             raise MemoryError
         try:
             rk = config.create(kind, handle, collect)
-        except:
+        except BaseException:
             cyk_handle_abandon(handle)
             raise
         cyk_handle_attach(handle, rk, kind == RD_KAFKA_CONSUMER)

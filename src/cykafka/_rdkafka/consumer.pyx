@@ -201,7 +201,7 @@ cdef class Consumer(Client):
                     left = time_left(deadline)
                     if left == 0 or self._wait(handle, left) == CYK_WAIT_WOKEN:
                         break
-            except:
+            except BaseException:
                 # Their positions have moved on: what is in hand goes to the next call.
                 if count > 0:
                     self._unreturned = self._make_messages(batch, count)

@@ -140,7 +140,7 @@ cdef rd_kafka_headers_t *make_headers(object headers) except? NULL:
             err = rd_kafka_header_add(native, name_ptr, name_size, value_span.ptr, value_span.size)
             release_span(&value_span)
             check_err(err, f"header {name!r}")
-    except:
+    except BaseException:
         rd_kafka_headers_destroy(native)
         raise
     return native

@@ -102,10 +102,10 @@ cdef class Producer(Client):
             get_span(value, &value_span, "value")
             try:
                 get_span(key, &key_span, "key")
-            except:
+            except BaseException:
                 release_span(&value_span)
                 raise
-        except:
+        except BaseException:
             if native_headers is not NULL:
                 rd_kafka_headers_destroy(native_headers)
             raise

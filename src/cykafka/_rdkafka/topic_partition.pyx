@@ -137,7 +137,7 @@ cdef rd_kafka_topic_partition_list_t *make_topic_partitions(object partitions) e
                     raise MemoryError
                 memcpy(element.metadata, <const char *>encoded, len(encoded) + 1)
                 element.metadata_size = len(encoded)
-    except:
+    except BaseException:
         rd_kafka_topic_partition_list_destroy(native)
         raise
     return native

@@ -8,10 +8,6 @@ from cykafka._rdkafka.core import (
     CONFIG_SOURCE_GROUP_CONFIG,
     CONFIG_SOURCE_STATIC_BROKER_CONFIG,
     CONFIG_SOURCE_UNKNOWN_CONFIG,
-    KafkaError,
-    KafkaException,
-    NewPartitions,
-    NewTopic,
     OFFSET_INVALID,
     RESOURCE_ANY,
     RESOURCE_BROKER,
@@ -19,6 +15,10 @@ from cykafka._rdkafka.core import (
     RESOURCE_TOPIC,
     RESOURCE_TRANSACTIONAL_ID,
     RESOURCE_UNKNOWN,
+    KafkaError,
+    KafkaException,
+    NewPartitions,
+    NewTopic,
 )
 from cykafka.admin._acl import (
     AclBinding,
@@ -26,6 +26,7 @@ from cykafka.admin._acl import (
     AclOperation,
     AclPermissionType,
 )
+from cykafka.admin._client import AdminClient
 from cykafka.admin._cluster import (
     DescribeClusterResult,
 )
@@ -72,16 +73,8 @@ from cykafka.admin._scram import (
 from cykafka.admin._topic import (
     TopicDescription,
 )
-from cykafka.admin._client import AdminClient
 
 __all__ = [
-    "AclBinding",
-    "AclBindingFilter",
-    "AclOperation",
-    "AclPermissionType",
-    "AdminClient",
-    "AlterConfigOpType",
-    "BrokerMetadata",
     "CONFIG_SOURCE_DEFAULT_CONFIG",
     "CONFIG_SOURCE_DYNAMIC_BROKER_CONFIG",
     "CONFIG_SOURCE_DYNAMIC_DEFAULT_BROKER_CONFIG",
@@ -89,6 +82,20 @@ __all__ = [
     "CONFIG_SOURCE_GROUP_CONFIG",
     "CONFIG_SOURCE_STATIC_BROKER_CONFIG",
     "CONFIG_SOURCE_UNKNOWN_CONFIG",
+    "OFFSET_INVALID",
+    "RESOURCE_ANY",
+    "RESOURCE_BROKER",
+    "RESOURCE_GROUP",
+    "RESOURCE_TOPIC",
+    "RESOURCE_TRANSACTIONAL_ID",
+    "RESOURCE_UNKNOWN",
+    "AclBinding",
+    "AclBindingFilter",
+    "AclOperation",
+    "AclPermissionType",
+    "AdminClient",
+    "AlterConfigOpType",
+    "BrokerMetadata",
     "ClusterMetadata",
     "ConfigEntry",
     "ConfigResource",
@@ -107,15 +114,8 @@ __all__ = [
     "MemberDescription",
     "NewPartitions",
     "NewTopic",
-    "OFFSET_INVALID",
     "OffsetSpec",
     "PartitionMetadata",
-    "RESOURCE_ANY",
-    "RESOURCE_BROKER",
-    "RESOURCE_GROUP",
-    "RESOURCE_TOPIC",
-    "RESOURCE_TRANSACTIONAL_ID",
-    "RESOURCE_UNKNOWN",
     "ResourcePatternType",
     "ResourceType",
     "ScramCredentialInfo",

@@ -9,4 +9,11 @@ from cykafka._rdkafka.core import (
     TopicMetadata,
 )
 
-__all__ = ["BrokerMetadata", "ClusterMetadata", "GroupMember", "GroupMetadata", "PartitionMetadata", "TopicMetadata"]
+__all__ = [
+    "BrokerMetadata",
+    "ClusterMetadata",
+    "GroupMember",
+    "GroupMetadata",
+    "PartitionMetadata",
+    "TopicMetadata",
+]

@@ -73,7 +73,11 @@ class UserScramCredentialUpsertion(UserScramCredentialAlteration):
     """
 
     def __init__(
-        self, user: str, scram_credential_info: ScramCredentialInfo, password: bytes, salt: bytes | None = None
+        self,
+        user: str,
+        scram_credential_info: ScramCredentialInfo,
+        password: bytes,
+        salt: bytes | None = None,
     ) -> None:
         super().__init__(user)
         self.scram_credential_info = scram_credential_info

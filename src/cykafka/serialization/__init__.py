@@ -10,7 +10,7 @@ from typing import Any
 
 from cykafka._rdkafka.core import KafkaException
 
-HeadersType = dict[str, str | bytes | None] | list[tuple[str, str | bytes | None]]
+HeadersType = dict[str, str | bytes | None] | list[tuple[str, Any]]
 
 __all__ = [
     "Deserializer",
@@ -71,10 +71,10 @@ class Serializer:
         """
         raise NotImplementedError
 
-    def close(self) -> None:  # noqa: B027 - nothing to free unless a subclass has something
+    def close(self) -> None:
         """Free what the serializer holds."""
 
-    def set_cluster_id_resolver(self, resolver: Callable[[], Any]) -> None:  # noqa: B027 - of use to few
+    def set_cluster_id_resolver(self, resolver: Callable[[], Any]) -> None:
         """Take a function that returns the identifier of the cluster."""
 
 
@@ -89,10 +89,10 @@ class Deserializer:
         """
         raise NotImplementedError
 
-    def close(self) -> None:  # noqa: B027 - nothing to free unless a subclass has something
+    def close(self) -> None:
         """Free what the deserializer holds."""
 
-    def set_cluster_id_resolver(self, resolver: Callable[[], Any]) -> None:  # noqa: B027 - of use to few
+    def set_cluster_id_resolver(self, resolver: Callable[[], Any]) -> None:
         """Take a function that returns the identifier of the cluster."""
 
 
