@@ -1,8 +1,8 @@
 """cykafka: the Kafka client for Python that is as fast as C.
 
-librdkafka and a Cython module in one package. `Producer`, `Consumer` and `cykafka.admin.AdminClient` follow the
-names of confluent_kafka, so ``import cykafka as confluent_kafka`` works; `install_as_confluent_kafka` does it for
-whole programs.
+librdkafka and a Cython module in one package. `Producer`, `Consumer` and `cykafka.admin.AdminClient` follow
+the names of confluent_kafka, so ``import cykafka as confluent_kafka`` works; `install_as_confluent_kafka`
+does it for whole programs.
 """
 
 from cykafka._compat import install_as_confluent_kafka

@@ -18,7 +18,7 @@ class _Alias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds confluent_kafka.x as the very module cykafka.x."""
 
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+        self, fullname: str, _path: Sequence[str] | None, _target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         if fullname != _PEER and not fullname.startswith(f"{_PEER}."):
             return None
@@ -29,7 +29,9 @@ class _Alias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             found = None
         if found is None:
             return None
-        return importlib.machinery.ModuleSpec(fullname, self, is_package=found.submodule_search_locations is not None)
+        return importlib.machinery.ModuleSpec(
+            fullname, self, is_package=found.submodule_search_locations is not None
+        )
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         own = importlib.import_module(_OWN + spec.name[len(_PEER) :])
@@ -47,8 +49,8 @@ class _Alias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def install_as_confluent_kafka() -> None:
     """Let ``import confluent_kafka``, and its submodules, give cykafka from now on.
 
-    Call it before anything imports confluent_kafka. Consumers made afterwards wait in consume() for all messages
-    asked for, as confluent_kafka's do. Calling it twice is harmless.
+    Call it before anything imports confluent_kafka. Consumers made afterwards wait in consume() for all
+    messages asked for, as confluent_kafka's do. Calling it twice is harmless.
 
     Raises:
         RuntimeError: If the real confluent_kafka has been imported already.
@@ -56,7 +58,8 @@ def install_as_confluent_kafka() -> None:
     present = sys.modules.get(_PEER)
     if present is not None and present is not sys.modules[_OWN]:
         raise RuntimeError(
-            "confluent_kafka is imported already: call cykafka.install_as_confluent_kafka() before anything imports it"
+            "confluent_kafka is imported already: call cykafka.install_as_confluent_kafka() before anything "
+            "imports it"
         )
     if not any(isinstance(finder, _Alias) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Alias())

@@ -1,5 +1,6 @@
 """Values that several clients share: nodes, groups, topics, and the enumerations about them."""
 
+import dataclasses
 import enum
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar, overload
@@ -7,6 +8,15 @@ from typing import Any, TypeVar, overload
 from cykafka._rdkafka.core import Message, TopicPartition
 
 _E = TypeVar("_E", bound=enum.Enum)
+
+
+class OrderedEnum(enum.Enum):
+    """An enumeration whose members compare by their numbers."""
+
+    def __lt__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return bool(self.value < other.value)  # type: ignore[attr-defined]
 
 
 def as_enum(kind: type[_E], value: Any, what: str) -> _E:
@@ -19,16 +29,23 @@ def as_enum(kind: type[_E], value: Any, what: str) -> _E:
 
     Raises:
         ValueError: If there is no such member.
+        TypeError: If it is something else.
     """
-    if isinstance(value, str) and not isinstance(value, kind):
-        try:
+    if isinstance(value, kind):
+        return value
+    if value is None:
+        raise ValueError(f"Expected {what} to be a {kind.__name__}, not None")
+    try:
+        if isinstance(value, str):
             return kind[value.upper()]
-        except KeyError:
-            raise ValueError(f'Unknown {what} "{value}": should be a {kind.__name__}') from None
-    return kind(value)
+        if isinstance(value, int):
+            return kind(value)
+    except (KeyError, ValueError):
+        raise ValueError(f'Unknown {what} "{value}": should be a {kind.__name__}') from None
+    raise TypeError(f'Unknown {what} "{value}": should be a {kind.__name__}, its name or its number')
 
 
-class ConsumerGroupState(enum.Enum):
+class ConsumerGroupState(OrderedEnum):
     """State of a consumer group."""
 
     UNKNOWN = 0
@@ -39,7 +56,7 @@ class ConsumerGroupState(enum.Enum):
     EMPTY = 5
 
 
-class ConsumerGroupType(enum.Enum):
+class ConsumerGroupType(OrderedEnum):
     """Protocol of a consumer group: KIP-848 (CONSUMER) or classic."""
 
     UNKNOWN = 0
@@ -47,14 +64,14 @@ class ConsumerGroupType(enum.Enum):
     CLASSIC = 2
 
 
-class IsolationLevel(enum.Enum):
+class IsolationLevel(OrderedEnum):
     """Whether messages of open transactions count."""
 
     READ_UNCOMMITTED = 0
     READ_COMMITTED = 1
 
 
-class ElectionType(enum.Enum):
+class ElectionType(OrderedEnum):
     """Kind of leader election."""
 
     PREFERRED = 0
@@ -69,6 +86,7 @@ class AcknowledgeType(enum.IntEnum):
     REJECT = 3
 
 
+@dataclasses.dataclass(unsafe_hash=True)
 class Node:
     """A broker.
 
@@ -77,31 +95,26 @@ class Node:
         host: Host name.
         port: Port.
         rack: Rack, or None.
+
+    Attributes:
+        id_string: The id as text.
     """
 
-    def __init__(self, id: int, host: str, port: int, rack: str | None = None) -> None:
-        self.id = id
-        self.id_string = str(id)
-        self.host = host
-        self.port = port
-        self.rack = rack
+    id: int
+    id_string: str = dataclasses.field(init=False, repr=False, compare=False)
+    host: str
+    port: int
+    rack: str | None = None
+
+    def __post_init__(self) -> None:
+        self.id_string = str(self.id)
 
     def __str__(self) -> str:
-        rack = "" if self.rack is None else f"rack - {self.rack}"
+        rack = f"(Rack - {self.rack})" if self.rack else ""
         return f"({self.id}) {self.host}:{self.port} {rack}"
 
-    def __repr__(self) -> str:
-        return f"Node(id={self.id}, host={self.host!r}, port={self.port}, rack={self.rack!r})"
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Node):
-            return NotImplemented
-        return vars(self) == vars(other)
-
-    def __hash__(self) -> int:
-        return hash((self.id, self.host, self.port, self.rack))
-
-
+@dataclasses.dataclass(eq=False)
 class ConsumerGroupTopicPartitions:
     """A consumer group and some of its partitions, with offsets.
 
@@ -110,14 +123,11 @@ class ConsumerGroupTopicPartitions:
         topic_partitions: List of `TopicPartition`; None for all that have offsets.
     """
 
-    def __init__(self, group_id: str, topic_partitions: list[TopicPartition] | None = None) -> None:
-        self.group_id = group_id
-        self.topic_partitions = topic_partitions
-
-    def __repr__(self) -> str:
-        return f"ConsumerGroupTopicPartitions({self.group_id!r}, {self.topic_partitions!r})"
+    group_id: str
+    topic_partitions: list[TopicPartition] | None = None
 
 
+@dataclasses.dataclass(eq=False)
 class TopicCollection:
     """Topics, by name.
 
@@ -125,13 +135,10 @@ class TopicCollection:
         topic_names: List of topic names.
     """
 
-    def __init__(self, topic_names: list[str]) -> None:
-        self.topic_names = topic_names
-
-    def __repr__(self) -> str:
-        return f"TopicCollection({self.topic_names!r})"
+    topic_names: list[str]
 
 
+@dataclasses.dataclass(eq=False)
 class TopicPartitionInfo:
     """A partition in a topic's description.
 
@@ -142,14 +149,10 @@ class TopicPartitionInfo:
         isr: Replicas that are in sync.
     """
 
-    def __init__(self, id: int, leader: Node | None, replicas: list[Node], isr: list[Node]) -> None:
-        self.id = id
-        self.leader = leader
-        self.replicas = replicas
-        self.isr = isr
-
-    def __repr__(self) -> str:
-        return f"TopicPartitionInfo(id={self.id}, leader={self.leader!r})"
+    id: int
+    leader: Node | None
+    replicas: list[Node]
+    isr: list[Node]
 
 
 class Messages:

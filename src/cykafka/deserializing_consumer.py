@@ -59,7 +59,8 @@ class DeserializingConsumer(Consumer, Generic[K, V]):
             Message | None: None on time-out.
 
         Raises:
-            KeyDeserializationError, ValueDeserializationError: If a deserializer fails; the exception has the message.
+            KeyDeserializationError, ValueDeserializationError: If a deserializer fails; the exception has the
+                message.
             ConsumeError: If an error or event was consumed.
             RuntimeError: If the consumer is closed.
         """
@@ -71,8 +72,8 @@ class DeserializingConsumer(Consumer, Generic[K, V]):
     ) -> list[Message]:
         """Return a batch of messages, deserialized; arguments as `Consumer.consume`.
 
-        A message that is an error, or that cannot be deserialized, stays in the batch with its error set (codes
-        ``_KEY_DESERIALIZATION`` and ``_VALUE_DESERIALIZATION``), so that the others are not lost.
+        A message that is an error, or that cannot be deserialized, stays in the batch with its error set
+        (codes ``_KEY_DESERIALIZATION`` and ``_VALUE_DESERIALIZATION``), so that the others are not lost.
 
         Raises:
             ValueError: If a number is out of range.

@@ -79,7 +79,7 @@ cdef class AdminRequests(Client):
         if err == RD_KAFKA_RESP_ERR_NO_ERROR and broker is not None and broker != -1:
             err = rd_kafka_AdminOptions_set_broker(options.native, broker, errstr, sizeof(errstr))
         if err != RD_KAFKA_RESP_ERR_NO_ERROR:
-            raise KafkaException(make_error(err, decode_text(errstr)))
+            raise ValueError(decode_text(errstr))
         return options
 
     cdef int _expect(self, AdminOptions options, object future) except -1:
@@ -87,14 +87,15 @@ cdef class AdminRequests(Client):
         cdef Py_ssize_t token
         with self._lock:
             self._check_open()
+            if self._thread is None:
+                thread = _threading.Thread(target=_serve_results, args=(_weakref.ref(self),), daemon=True,
+                                           name=f"cykafka-admin {self._native_name}")
+                thread.start()
+                self._thread = thread
             self._next_token += 1
             token = self._next_token
             self._futures[token] = future
             rd_kafka_AdminOptions_set_opaque(options.native, <void *>token)
-            if self._thread is None:
-                self._thread = _threading.Thread(target=_serve_results, args=(_weakref.ref(self),), daemon=True,
-                                                 name=f"cykafka-admin {self._native_name}")
-                self._thread.start()
         return 0
 
     def _serve_slice(self):
@@ -208,34 +209,36 @@ cdef class AdminRequests(Client):
 
     # Topics
 
-    def create_topics(self, new_topics, future, validate_only=False, request_timeout=-1, operation_timeout=-1):
+    def create_topics(self, new_topics, future, validate_only=False, request_timeout=-1, operation_timeout=-1,
+                      broker=-1):
         """Create topics; result [(topic, error)]."""
         cdef char errstr[512]
         cdef NewTopic topic
+        cdef bytes text
         cdef rd_kafka_NewTopic_t *native
         cdef NativeArray array = new_array(len(new_topics), <native_destroy_t>rd_kafka_NewTopic_destroy)
         cdef cyk_handle_t *handle
         cdef AdminOptions options
         for item in new_topics:
             topic = <NewTopic?>item
-            partitions = topic.num_partitions
-            if partitions < 0 and topic.replica_assignment:
-                partitions = len(topic.replica_assignment)
-            native = rd_kafka_NewTopic_new(
-                encode_name(topic.topic, "topic"), partitions,
-                -1 if topic.replica_assignment else topic.replication_factor, errstr, sizeof(errstr))
+            assignment = topic._assignment()
+            native = rd_kafka_NewTopic_new(encode_name(topic.topic, "topic"), len(assignment) or topic.num_partitions,
+                                           topic.replication_factor, errstr, sizeof(errstr))
             if native is NULL:
-                raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INVALID_ARG, decode_text(errstr)))
+                raise ValueError(f"Invalid {topic}: {decode_text(errstr)}")
             array.add(native)
-            for partition, brokers in enumerate(topic.replica_assignment or ()):
+            for partition, brokers in enumerate(assignment):
                 self._assign_replicas(native, NULL, partition, brokers)
             for name, value in (topic.config or {}).items():
-                check_err(rd_kafka_NewTopic_set_config(
-                    native, encode_name(name, "configuration name"),
-                    encode_name(_as_property_value(name, value), "configuration value")), f"Invalid config {name!r}")
+                value = _as_property_value(name, value)
+                text = None if value is None else encode_name(value, "configuration value")
+                if rd_kafka_NewTopic_set_config(native, encode_name(name, "configuration name"),
+                                                NULL if text is None else <const char *>text):
+                    raise ValueError(f"Invalid configuration property {name!r} of {topic}")
         handle = self._enter()
         try:
-            options = self._options(RD_KAFKA_ADMIN_OP_CREATETOPICS, request_timeout, operation_timeout, validate_only)
+            options = self._options(RD_KAFKA_ADMIN_OP_CREATETOPICS, request_timeout, operation_timeout, validate_only,
+                                    broker)
             self._expect(options, future)
             with nogil:
                 rd_kafka_CreateTopics(cyk_handle_rk(handle), <rd_kafka_NewTopic_t **>array.items, array.count,
@@ -246,7 +249,7 @@ cdef class AdminRequests(Client):
     cdef int _assign_replicas(self, rd_kafka_NewTopic_t *topic, rd_kafka_NewPartitions_t *partitions, int index,
                               object brokers) except -1:
         cdef char errstr[512]
-        cdef list ids = list(brokers)
+        cdef list ids = brokers
         cdef rd_kafka_resp_err_t err
         cdef int32_t *native = <int32_t *>malloc(max(len(ids), 1) * sizeof(int32_t))
         if native is NULL:
@@ -262,10 +265,10 @@ cdef class AdminRequests(Client):
         finally:
             free(native)
         if err != RD_KAFKA_RESP_ERR_NO_ERROR:
-            raise KafkaException(make_error(err, decode_text(errstr)))
+            raise ValueError(f"Invalid replica_assignment: {decode_text(errstr)}")
         return 0
 
-    def delete_topics(self, topics, future, request_timeout=-1, operation_timeout=-1):
+    def delete_topics(self, topics, future, request_timeout=-1, operation_timeout=-1, broker=-1):
         """Delete topics; result [(topic, error)]."""
         cdef NativeArray array = new_array(len(topics), <native_destroy_t>rd_kafka_DeleteTopic_destroy)
         cdef AdminOptions options
@@ -274,7 +277,7 @@ cdef class AdminRequests(Client):
             array.add(rd_kafka_DeleteTopic_new(encode_name(topic, "topic")))
         handle = self._enter()
         try:
-            options = self._options(RD_KAFKA_ADMIN_OP_DELETETOPICS, request_timeout, operation_timeout)
+            options = self._options(RD_KAFKA_ADMIN_OP_DELETETOPICS, request_timeout, operation_timeout, False, broker)
             self._expect(options, future)
             with nogil:
                 rd_kafka_DeleteTopics(cyk_handle_rk(handle), <rd_kafka_DeleteTopic_t **>array.items, array.count,
@@ -283,7 +286,7 @@ cdef class AdminRequests(Client):
             self._exit(handle)
 
     def create_partitions(self, new_partitions, future, validate_only=False, request_timeout=-1,
-                          operation_timeout=-1):
+                          operation_timeout=-1, broker=-1):
         """Add partitions to topics; result [(topic, error)]."""
         cdef char errstr[512]
         cdef NewPartitions partitions
@@ -296,14 +299,14 @@ cdef class AdminRequests(Client):
             native = rd_kafka_NewPartitions_new(encode_name(partitions.topic, "topic"), partitions.new_total_count,
                                                 errstr, sizeof(errstr))
             if native is NULL:
-                raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INVALID_ARG, decode_text(errstr)))
+                raise ValueError(f"Invalid {partitions}: {decode_text(errstr)}")
             array.add(native)
-            for index, brokers in enumerate(partitions.replica_assignment or ()):
+            for index, brokers in enumerate(partitions._assignment()):
                 self._assign_replicas(NULL, native, index, brokers)
         handle = self._enter()
         try:
             options = self._options(RD_KAFKA_ADMIN_OP_CREATEPARTITIONS, request_timeout, operation_timeout,
-                                    validate_only)
+                                    validate_only, broker)
             self._expect(options, future)
             with nogil:
                 rd_kafka_CreatePartitions(cyk_handle_rk(handle), <rd_kafka_NewPartitions_t **>array.items, array.count,
@@ -330,7 +333,8 @@ cdef class AdminRequests(Client):
         finally:
             self._exit(handle)
 
-    def describe_topics(self, future, topic_names, request_timeout=-1, include_authorized_operations=False):
+    def describe_topics(self, future, topic_names, request_timeout=-1, include_authorized_operations=False,
+                        broker=-1):
         """Describe topics; result as _read_topic_description()."""
         cdef rd_kafka_TopicCollection_t *topics
         cdef list names = [encode_name(name, "topic") for name in topic_names]
@@ -344,7 +348,7 @@ cdef class AdminRequests(Client):
         handle = NULL
         try:
             handle = self._enter()
-            options = self._options(RD_KAFKA_ADMIN_OP_DESCRIBETOPICS, request_timeout)
+            options = self._options(RD_KAFKA_ADMIN_OP_DESCRIBETOPICS, request_timeout, -1, False, broker)
             if include_authorized_operations:
                 check_error(rd_kafka_AdminOptions_set_include_authorized_operations(options.native, 1))
             self._expect(options, future)
@@ -355,12 +359,12 @@ cdef class AdminRequests(Client):
             if handle is not NULL:
                 self._exit(handle)
 
-    def describe_cluster(self, future, request_timeout=-1, include_authorized_operations=False):
+    def describe_cluster(self, future, request_timeout=-1, include_authorized_operations=False, broker=-1):
         """Describe the cluster; result as _read_cluster()."""
         cdef AdminOptions options
         cdef cyk_handle_t *handle = self._enter()
         try:
-            options = self._options(RD_KAFKA_ADMIN_OP_DESCRIBECLUSTER, request_timeout)
+            options = self._options(RD_KAFKA_ADMIN_OP_DESCRIBECLUSTER, request_timeout, -1, False, broker)
             if include_authorized_operations:
                 check_error(rd_kafka_AdminOptions_set_include_authorized_operations(options.native, 1))
             self._expect(options, future)
@@ -387,7 +391,7 @@ cdef class AdminRequests(Client):
             if handle is not NULL:
                 self._exit(handle)
 
-    def elect_leaders(self, election_type, partitions, future, request_timeout=-1, operation_timeout=-1):
+    def elect_leaders(self, election_type, partitions, future, request_timeout=-1, operation_timeout=-1, broker=-1):
         """Elect leaders for partitions, all if None; result [(TopicPartition, error)]."""
         cdef rd_kafka_topic_partition_list_t *native = NULL
         cdef NativeArray array = new_array(1, <native_destroy_t>rd_kafka_ElectLeaders_destroy)
@@ -400,7 +404,7 @@ cdef class AdminRequests(Client):
             rd_kafka_topic_partition_list_destroy(native)
         handle = self._enter()
         try:
-            options = self._options(RD_KAFKA_ADMIN_OP_ELECTLEADERS, request_timeout, operation_timeout)
+            options = self._options(RD_KAFKA_ADMIN_OP_ELECTLEADERS, request_timeout, operation_timeout, False, broker)
             self._expect(options, future)
             with nogil:
                 rd_kafka_ElectLeaders(cyk_handle_rk(handle), <rd_kafka_ElectLeaders_t *>array.items[0], options.native,
@@ -424,9 +428,10 @@ cdef class AdminRequests(Client):
         for restype, name, entries in resources:
             native = _add_resource(array, restype, name)
             for key, value in entries.items():
-                check_err(rd_kafka_ConfigResource_set_config(
-                    native, encode_name(key, "configuration name"),
-                    encode_name(_as_property_value(key, value), "configuration value")), f"Invalid config {key!r}")
+                if rd_kafka_ConfigResource_set_config(
+                        native, encode_name(key, "configuration name"),
+                        encode_name(_as_property_value(key, value), "configuration value")):
+                    raise ValueError(f"Invalid configuration property {key!r} of resource {restype} {name!r}")
         self._send_configs(RD_KAFKA_ADMIN_OP_ALTERCONFIGS, array, future, validate_only, request_timeout, broker)
 
     def incremental_alter_configs(self, resources, future, validate_only=False, request_timeout=-1, broker=-1):
@@ -469,7 +474,7 @@ cdef rd_kafka_ConfigResource_t *_add_resource(NativeArray array, object restype,
     """Append a configuration resource."""
     cdef rd_kafka_ConfigResource_t *native = rd_kafka_ConfigResource_new(restype, encode_name(name, "resource name"))
     if native is NULL:
-        raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INVALID_ARG, f"Invalid resource {restype} {name!r}"))
+        raise ValueError(f"Invalid resource {restype} {name!r}")
     array.add(native)
     return native
 
@@ -485,22 +490,21 @@ cdef const char **_name_pointers(list names) except NULL:
 
 
 def _serve_results(reference):
-    """Body of the admin thread: it keeps no client alive that nobody else holds."""
+    """Body of the admin thread: it keeps the client alive as long as somebody waits for a result, no longer."""
     idle = 0
-    while True:
-        client = reference()
-        if client is None:
-            return
+    client = reference()
+    while client is not None and not client.closed:
         try:
             outstanding = client._serve_slice()
-        except RuntimeError:
-            # Closed, or the interpreter is going down.
-            return
         except BaseException:
+            if client.closed:
+                return
             # A token callback that raised: librdkafka has been told, and the next request will try again.
             PyErr_WriteUnraisable(client)
             outstanding = 1
         idle = 0 if outstanding else idle + 1
         if idle > _IDLE_SLICES and client._thread_may_end():
             return
-        client = None
+        if not outstanding:
+            client = None
+            client = reference()

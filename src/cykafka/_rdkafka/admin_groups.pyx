@@ -167,7 +167,7 @@ cdef class _AdminClientImpl(AdminRequests):
 
     # Access control
 
-    def create_acls(self, acls, future, request_timeout=-1):
+    def create_acls(self, acls, future, request_timeout=-1, broker=-1):
         """Create ACLs, given as tuples like _read_acls() makes; result [error]."""
         cdef NativeArray array = new_array(len(acls), <native_destroy_t>rd_kafka_AclBinding_destroy)
         cdef AdminOptions options
@@ -176,7 +176,7 @@ cdef class _AdminClientImpl(AdminRequests):
             _add_acl(array, acl, False)
         handle = self._enter()
         try:
-            options = self._options(RD_KAFKA_ADMIN_OP_CREATEACLS, request_timeout)
+            options = self._options(RD_KAFKA_ADMIN_OP_CREATEACLS, request_timeout, -1, False, broker)
             self._expect(options, future)
             with nogil:
                 rd_kafka_CreateAcls(cyk_handle_rk(handle), <rd_kafka_AclBinding_t **>array.items, array.count,
@@ -184,7 +184,7 @@ cdef class _AdminClientImpl(AdminRequests):
         finally:
             self._exit(handle)
 
-    def describe_acls(self, acl_filter, future, request_timeout=-1):
+    def describe_acls(self, acl_filter, future, request_timeout=-1, broker=-1):
         """Find the ACLs that a filter matches; result as _read_acls()."""
         cdef NativeArray array = new_array(1, <native_destroy_t>rd_kafka_AclBinding_destroy)
         cdef AdminOptions options
@@ -192,7 +192,7 @@ cdef class _AdminClientImpl(AdminRequests):
         _add_acl(array, acl_filter, True)
         handle = self._enter()
         try:
-            options = self._options(RD_KAFKA_ADMIN_OP_DESCRIBEACLS, request_timeout)
+            options = self._options(RD_KAFKA_ADMIN_OP_DESCRIBEACLS, request_timeout, -1, False, broker)
             self._expect(options, future)
             with nogil:
                 rd_kafka_DescribeAcls(cyk_handle_rk(handle), <rd_kafka_AclBindingFilter_t *>array.items[0],
@@ -200,7 +200,7 @@ cdef class _AdminClientImpl(AdminRequests):
         finally:
             self._exit(handle)
 
-    def delete_acls(self, acl_filters, future, request_timeout=-1):
+    def delete_acls(self, acl_filters, future, request_timeout=-1, broker=-1):
         """Delete the ACLs that filters match; result [(error, [acl])]."""
         cdef NativeArray array = new_array(len(acl_filters), <native_destroy_t>rd_kafka_AclBinding_destroy)
         cdef AdminOptions options
@@ -209,7 +209,7 @@ cdef class _AdminClientImpl(AdminRequests):
             _add_acl(array, acl_filter, True)
         handle = self._enter()
         try:
-            options = self._options(RD_KAFKA_ADMIN_OP_DELETEACLS, request_timeout)
+            options = self._options(RD_KAFKA_ADMIN_OP_DELETEACLS, request_timeout, -1, False, broker)
             self._expect(options, future)
             with nogil:
                 rd_kafka_DeleteAcls(cyk_handle_rk(handle), <rd_kafka_AclBindingFilter_t **>array.items, array.count,
@@ -219,7 +219,7 @@ cdef class _AdminClientImpl(AdminRequests):
 
     # SCRAM users
 
-    def describe_user_scram_credentials(self, users, future, request_timeout=-1):
+    def describe_user_scram_credentials(self, users, future, request_timeout=-1, broker=-1):
         """Describe users, all if None; result as _read_scram_descriptions()."""
         cdef list names = [encode_name(name, "user") for name in users or ()]
         cdef size_t count = len(names)
@@ -228,7 +228,7 @@ cdef class _AdminClientImpl(AdminRequests):
         cdef cyk_handle_t *handle = NULL
         try:
             handle = self._enter()
-            options = self._options(RD_KAFKA_ADMIN_OP_DESCRIBEUSERSCRAMCREDENTIALS, request_timeout)
+            options = self._options(RD_KAFKA_ADMIN_OP_DESCRIBEUSERSCRAMCREDENTIALS, request_timeout, -1, False, broker)
             self._expect(options, future)
             with nogil:
                 rd_kafka_DescribeUserScramCredentials(cyk_handle_rk(handle), natives, count, options.native,
@@ -238,7 +238,7 @@ cdef class _AdminClientImpl(AdminRequests):
             if handle is not NULL:
                 self._exit(handle)
 
-    def alter_user_scram_credentials(self, alterations, future, request_timeout=-1):
+    def alter_user_scram_credentials(self, alterations, future, request_timeout=-1, broker=-1):
         """Set (user, mechanism, iterations, password, salt) or delete (user, mechanism); result [(user, error)]."""
         cdef NativeArray array = new_array(
             len(alterations), <native_destroy_t>rd_kafka_UserScramCredentialAlteration_destroy)
@@ -257,7 +257,7 @@ cdef class _AdminClientImpl(AdminRequests):
                 NULL if salt is None else <const unsigned char *><const char *>salt, 0 if salt is None else len(salt)))
         handle = self._enter()
         try:
-            options = self._options(RD_KAFKA_ADMIN_OP_ALTERUSERSCRAMCREDENTIALS, request_timeout)
+            options = self._options(RD_KAFKA_ADMIN_OP_ALTERUSERSCRAMCREDENTIALS, request_timeout, -1, False, broker)
             self._expect(options, future)
             with nogil:
                 rd_kafka_AlterUserScramCredentials(
@@ -285,5 +285,5 @@ cdef int _add_acl(NativeArray array, object acl, bint is_filter) except -1:
         native = rd_kafka_AclBinding_new(restype, c_name, pattern, c_principal, c_host, operation, permission, errstr,
                                          sizeof(errstr))
     if native is NULL:
-        raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INVALID_ARG, decode_text(errstr)))
+        raise ValueError(decode_text(errstr))
     return array.add(native)

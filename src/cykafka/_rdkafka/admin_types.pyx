@@ -69,6 +69,24 @@ cdef object _checked_name(name, str what):
     return name
 
 
+cdef object _checked_config(config):
+    if config is not None and not isinstance(config, dict):
+        raise TypeError(f"config must be a dict of names to values, not {type(config).__name__}")
+    return config
+
+
+cdef list _checked_assignment(assignment):
+    """Return a replica assignment as lists of broker ids, one for each partition."""
+    cdef list checked = []
+    if not isinstance(assignment, (list, tuple)):
+        raise TypeError(f"replica_assignment must be a list of lists of broker ids, not {type(assignment).__name__}")
+    for brokers in assignment:
+        if not isinstance(brokers, (list, tuple)) or not all(isinstance(broker, int) for broker in brokers):
+            raise TypeError(f"replica_assignment must be a list of lists of broker ids, but it contains {brokers!r}")
+        checked.append(list(brokers))
+    return checked
+
+
 cdef bint _compare_topics(mine, theirs, int op):
     if op == Py_EQ:
         return mine == theirs
@@ -108,7 +126,20 @@ cdef class NewTopic:
         self.num_partitions = num_partitions
         self.replication_factor = replication_factor
         self.replica_assignment = replica_assignment
-        self.config = config
+        self.config = _checked_config(config)
+
+    def _assignment(self):
+        """Return the replica assignment, checked since librdkafka takes its size on trust; empty if there is none."""
+        if self.replica_assignment is None:
+            return []
+        assignment = _checked_assignment(self.replica_assignment)
+        if self.replication_factor != -1:
+            raise ValueError("replication_factor and replica_assignment are mutually exclusive")
+        if not assignment or self.num_partitions not in (-1, len(assignment)):
+            raise ValueError(
+                f"replica_assignment must name the brokers of each partition: it has {len(assignment)} lists, "
+                f"num_partitions is {self.num_partitions}")
+        return assignment
 
     def __repr__(self):
         partitions = "" if self.num_partitions < 0 else f",num_partitions={self.num_partitions}"
@@ -150,6 +181,17 @@ cdef class NewPartitions:
         self.topic = _checked_name(topic, "topic")
         self.new_total_count = new_total_count
         self.replica_assignment = replica_assignment
+
+    def _assignment(self):
+        """Return the replica assignment, checked since librdkafka takes its size on trust; empty if there is none."""
+        if self.replica_assignment is None:
+            return []
+        assignment = _checked_assignment(self.replica_assignment)
+        if len(assignment) > self.new_total_count:
+            raise ValueError(
+                f"replica_assignment must name the brokers of each new partition: it has {len(assignment)} lists, "
+                f"new_total_count is {self.new_total_count}")
+        return assignment
 
     def __repr__(self):
         return f"NewPartitions(topic={self.topic},new_total_count={self.new_total_count})"

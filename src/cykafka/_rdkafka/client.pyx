@@ -432,13 +432,8 @@ cdef class Client:
 
 
 def version():
-    """Return the version of cykafka: (text, number as 0xMMmmrr00).
-
-    The text follows PEP 440.
-    """
-    parts = (_client_software_version.split(".") + ["0", "0", "0"])[:3]
-    numbers = [int("".join(filter(str.isdigit, part)) or 0) for part in parts]
-    return (_client_software_version, numbers[0] << 24 | numbers[1] << 16 | numbers[2] << 8)
+    """Return the version of cykafka, a str that follows PEP 440."""
+    return _client_software_version
 
 
 def libversion():
@@ -461,8 +456,8 @@ cdef int32_t _partition_for(
         int32_t (*partitioner)(const rd_kafka_topic_t *, const void *, size_t, int32_t, void *, void *)
         noexcept nogil) except -1:
     cdef Span span
-    if isinstance(key, str):
-        raise TypeError("a bytes-like object is required, not 'str'")
+    if key is None or isinstance(key, str):
+        raise TypeError(f"a bytes-like object is required, not {type(key).__name__!r}")
     if partition_count <= 0:
         raise ValueError(f"partition_count must be > 0, got {partition_count}")
     get_span(key, &span, "key")

@@ -64,6 +64,8 @@ cdef class MockCluster:
         cyk_mock_set_defaults(self._native, default_partitions,
                               min(num_brokers, 3) if default_replication_factor is None
                               else default_replication_factor)
+        # Without a controller, clients wait in vain for one to send admin requests to.
+        rd_kafka_mock_set_controller_id(self._native, 1)
         _open_mock_clusters.add(self)
 
     def __dealloc__(self):

@@ -1,14 +1,13 @@
 """Access control lists."""
 
-import enum
 import functools
 from typing import Any, ClassVar
 
-from cykafka._model import as_enum
+from cykafka._model import OrderedEnum, as_enum
 from cykafka.admin._resource import ResourcePatternType, ResourceType
 
 
-class AclOperation(enum.Enum):
+class AclOperation(OrderedEnum):
     """Operation that an ACL allows or denies."""
 
     UNKNOWN = 0
@@ -25,13 +24,8 @@ class AclOperation(enum.Enum):
     ALTER_CONFIGS = 11
     IDEMPOTENT_WRITE = 12
 
-    def __lt__(self, other: object) -> bool:
-        if not isinstance(other, AclOperation):
-            return NotImplemented
-        return bool(self.value < other.value)
 
-
-class AclPermissionType(enum.Enum):
+class AclPermissionType(OrderedEnum):
     """Whether an ACL allows or denies."""
 
     UNKNOWN = 0
@@ -39,15 +33,10 @@ class AclPermissionType(enum.Enum):
     DENY = 2
     ALLOW = 3
 
-    def __lt__(self, other: object) -> bool:
-        if not isinstance(other, AclPermissionType):
-            return NotImplemented
-        return bool(self.value < other.value)
-
 
 def as_operations(values: "list[Any] | None") -> list[AclOperation] | None:
     """Return operations as members, given members, names or numbers; None stays None."""
-    return None if values is None else [as_enum(AclOperation, value, "value") for value in values]
+    return None if values is None else [as_enum(AclOperation, value, "operation") for value in values]
 
 
 @functools.total_ordering
@@ -65,16 +54,17 @@ class AclBinding:
 
     Raises:
         ValueError: If a value is unknown, missing, or good for filters only.
-        TypeError: If a text is not a str.
+        TypeError: If a value has the wrong type.
     """
 
     _forbidden: ClassVar[dict[str, tuple[str, ...]]] = {
-        "restype": ("UNKNOWN", "ANY"),
-        "resource_pattern_type": ("UNKNOWN", "ANY", "MATCH"),
-        "operation": ("UNKNOWN", "ANY"),
-        "permission_type": ("UNKNOWN", "ANY"),
+        "restype": ("ANY",),
+        "resource_pattern_type": ("ANY", "MATCH"),
+        "operation": ("ANY",),
+        "permission_type": ("ANY",),
     }
     _required: ClassVar[tuple[str, ...]] = ("name", "principal", "host")
+    _why: ClassVar[str] = "it is good for filters only"
 
     def __init__(
         self,
@@ -86,23 +76,27 @@ class AclBinding:
         operation: AclOperation | str | int,
         permission_type: AclPermissionType | str | int,
     ) -> None:
-        self.restype = as_enum(ResourceType, restype, "value")
+        self.restype = as_enum(ResourceType, restype, "restype")
         self.name = name
-        self.resource_pattern_type = as_enum(ResourcePatternType, resource_pattern_type, "value")
+        self.resource_pattern_type = as_enum(
+            ResourcePatternType, resource_pattern_type, "resource_pattern_type"
+        )
         self.principal = principal
         self.host = host
-        self.operation = as_enum(AclOperation, operation, "value")
-        self.permission_type = as_enum(AclPermissionType, permission_type, "value")
+        self.operation = as_enum(AclOperation, operation, "operation")
+        self.permission_type = as_enum(AclPermissionType, permission_type, "permission_type")
         for attribute in ("name", "principal", "host"):
             value = getattr(self, attribute)
             if value is None and attribute in self._required:
-                raise ValueError(f"Expected {attribute} to be not None")
+                raise ValueError(f"Expected {attribute} to be a string, not None: only filters leave it open")
             if value is not None and not isinstance(value, str):
                 raise TypeError(f"Expected {attribute} to be a string, not {type(value).__name__}")
         for attribute, names in self._forbidden.items():
             member = getattr(self, attribute)
             if member.name in names:
-                raise ValueError(f"Cannot use enum {attribute}, value {member.name} in this class")
+                raise ValueError(
+                    f"Cannot use {attribute} {member.name} in {type(self).__name__}: {self._why}"
+                )
         self.restype_int = int(self.restype.value)
         self.resource_pattern_type_int = int(self.resource_pattern_type.value)
         self.operation_int = int(self.operation.value)
@@ -119,7 +113,7 @@ class AclBinding:
             self.permission_type,
         )
 
-    def to_native(self) -> tuple[Any, ...]:
+    def _to_native(self) -> tuple[Any, ...]:
         """Return the tuple that the compiled core takes."""
         return (
             self.restype_int,
@@ -135,16 +129,14 @@ class AclBinding:
         return hash(self._to_tuple())
 
     def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
+        if not isinstance(other, AclBinding):
             return NotImplemented
-        assert isinstance(other, AclBinding)
         return self._to_tuple() == other._to_tuple()
 
     def __lt__(self, other: object) -> bool:
-        if type(self) is not type(other):
+        if not isinstance(other, AclBinding):
             return NotImplemented
-        assert isinstance(other, AclBinding)
-        return self.to_native() < other.to_native()
+        return bool(self._to_native() < other._to_native())
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({','.join(str(value) for value in self._to_tuple())})"
@@ -160,3 +152,4 @@ class AclBindingFilter(AclBinding):
         "permission_type": ("UNKNOWN",),
     }
     _required: ClassVar[tuple[str, ...]] = ()
+    _why: ClassVar[str] = "use ANY to match everything"

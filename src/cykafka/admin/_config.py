@@ -1,15 +1,18 @@
 """Configurations of topics, brokers and groups."""
 
-import enum
 import functools
+import re
 from typing import Any
 
-from cykafka._model import as_enum
+from cykafka._model import OrderedEnum, as_enum
 from cykafka._rdkafka.core import KafkaError
 from cykafka.admin._resource import ResourceType
 
+#: Names of properties whose values stay out of texts.
+_SECRET = re.compile(r"password|secret|jaas", re.IGNORECASE)
 
-class ConfigSource(enum.Enum):
+
+class ConfigSource(OrderedEnum):
     """Where a configuration value comes from."""
 
     UNKNOWN_CONFIG = 0
@@ -21,7 +24,7 @@ class ConfigSource(enum.Enum):
     GROUP_CONFIG = 8
 
 
-class AlterConfigOpType(enum.Enum):
+class AlterConfigOpType(OrderedEnum):
     """What incremental_alter_configs() does with a value."""
 
     SET = 0
@@ -67,11 +70,29 @@ class ConfigEntry:
         self.synonyms = dict(synonyms)
         self.incremental_operation = incremental_operation
 
+    def _to_change(self) -> tuple[str, int, Any]:
+        """Return the change that incremental_alter_configs() shall make, as the compiled core takes it.
+
+        Raises:
+            TypeError, ValueError: If a value is wrong.
+        """
+        operation = (
+            AlterConfigOpType.SET if self.incremental_operation is None else self.incremental_operation
+        )
+        if not isinstance(operation, AlterConfigOpType):
+            raise TypeError(
+                f"incremental_operation of {self.name!r} must be an AlterConfigOpType, not {operation!r}"
+            )
+        if self.value is None and operation is not AlterConfigOpType.DELETE:
+            raise ValueError(f"value of {self.name!r} must not be None, unless it is deleted")
+        return (self.name, operation.value, self.value)
+
     def __repr__(self) -> str:
         return f"ConfigEntry({self})"
 
     def __str__(self) -> str:
-        return f'{self.name}="{self.value}"'
+        secret = self.value is not None and (self.is_sensitive or _SECRET.search(self.name))
+        return f'{self.name}="{"(hidden)" if secret else self.value}"'
 
 
 @functools.total_ordering
@@ -88,6 +109,7 @@ class ConfigResource:
 
     Raises:
         ValueError: If the kind is unknown or the name is not a str.
+        TypeError: If the kind is something else than that, or the entries are not a list of `ConfigEntry`.
     """
 
     Type = ResourceType
@@ -101,8 +123,10 @@ class ConfigResource:
         error: KafkaError | None = None,
         incremental_configs: list[ConfigEntry] | None = None,
     ) -> None:
-        if name is None or not isinstance(name, str):
-            raise ValueError("Expected resource name to be a string")
+        if not isinstance(name, str):
+            raise ValueError(  # noqa: TRY004 - the class that users of confluent_kafka expect
+                f"Expected resource name to be a string, not {type(name).__name__}"
+            )
         self.restype = as_enum(ResourceType, restype, "resource type")
         self.restype_int = int(self.restype.value)
         self.name = name
@@ -151,10 +175,3 @@ class ConfigResource:
     def __repr__(self) -> str:
         error = "" if self.error is None else f",{self.error}"
         return f"ConfigResource({self.restype},{self.name}{error})"
-
-    def _entries(self) -> list[tuple[str, Any, str | None]]:
-        """Return the changes in the form that the compiled core takes."""
-        return [
-            (entry.name, (entry.incremental_operation or AlterConfigOpType.SET).value, entry.value)
-            for entry in self.incremental_configs
-        ]

@@ -1,5 +1,6 @@
 """Consumer groups and their members."""
 
+import dataclasses
 from typing import Any
 
 from cykafka._model import ConsumerGroupState, ConsumerGroupType, Node, as_enum
@@ -26,13 +27,14 @@ class ConsumerGroupListing:
     ) -> None:
         self.group_id = group_id
         self.is_simple_consumer_group = is_simple_consumer_group
-        self.state = None if state is None else as_enum(ConsumerGroupState, state, "value")
-        self.type = None if type is None else as_enum(ConsumerGroupType, type, "value")
+        self.state = None if state is None else as_enum(ConsumerGroupState, state, "state")
+        self.type = None if type is None else as_enum(ConsumerGroupType, type, "type")
 
     def __repr__(self) -> str:
         return f"ConsumerGroupListing({self.group_id!r}, state={self.state}, type={self.type})"
 
 
+@dataclasses.dataclass(eq=False)
 class ListConsumerGroupsResult:
     """What list_consumer_groups() returns.
 
@@ -41,14 +43,8 @@ class ListConsumerGroupsResult:
         errors: What failed; a broker that did not answer hides its groups.
     """
 
-    def __init__(
-        self, valid: list[ConsumerGroupListing] | None = None, errors: list[KafkaException] | None = None
-    ) -> None:
-        self.valid = valid
-        self.errors = errors
-
-    def __repr__(self) -> str:
-        return f"ListConsumerGroupsResult({len(self.valid or ())} valid, {len(self.errors or ())} errors)"
+    valid: list[ConsumerGroupListing] | None = None
+    errors: list[KafkaException] | None = None
 
 
 class MemberAssignment:
@@ -65,6 +61,7 @@ class MemberAssignment:
         return f"MemberAssignment({self.topic_partitions!r})"
 
 
+@dataclasses.dataclass(eq=False)
 class MemberDescription:
     """A member of a group.
 
@@ -77,24 +74,12 @@ class MemberDescription:
         target_assignment: What it shall get (KIP-848), or None.
     """
 
-    def __init__(
-        self,
-        member_id: str,
-        client_id: str,
-        host: str,
-        assignment: MemberAssignment,
-        group_instance_id: str | None = None,
-        target_assignment: MemberAssignment | None = None,
-    ) -> None:
-        self.member_id = member_id
-        self.client_id = client_id
-        self.host = host
-        self.assignment = assignment
-        self.target_assignment = target_assignment
-        self.group_instance_id = group_instance_id
-
-    def __repr__(self) -> str:
-        return f"MemberDescription({self.member_id!r}, client_id={self.client_id!r}, host={self.host!r})"
+    member_id: str
+    client_id: str
+    host: str
+    assignment: MemberAssignment
+    group_instance_id: str | None = None
+    target_assignment: MemberAssignment | None = None
 
 
 class ConsumerGroupDescription:
@@ -127,8 +112,8 @@ class ConsumerGroupDescription:
         self.members = members
         self.authorized_operations: list[AclOperation] | None = as_operations(authorized_operations)
         self.partition_assignor = partition_assignor
-        self.state = None if state is None else as_enum(ConsumerGroupState, state, "value")
-        self.type = None if type is None else as_enum(ConsumerGroupType, type, "value")
+        self.state = None if state is None else as_enum(ConsumerGroupState, state, "state")
+        self.type = None if type is None else as_enum(ConsumerGroupType, type, "type")
         self.coordinator = coordinator
 
     def __repr__(self) -> str:

@@ -1,6 +1,7 @@
 """Finding offsets by position or time."""
 
 import abc
+import dataclasses
 from typing import ClassVar
 
 from cykafka._rdkafka.core import OFFSET_SPEC_EARLIEST, OFFSET_SPEC_LATEST, OFFSET_SPEC_MAX_TIMESTAMP
@@ -62,7 +63,7 @@ class EarliestSpec(OffsetSpec):
 
     @property
     def _value(self) -> int:
-        return OFFSET_SPEC_EARLIEST
+        return int(OFFSET_SPEC_EARLIEST)
 
 
 class LatestSpec(OffsetSpec):
@@ -70,7 +71,7 @@ class LatestSpec(OffsetSpec):
 
     @property
     def _value(self) -> int:
-        return OFFSET_SPEC_LATEST
+        return int(OFFSET_SPEC_LATEST)
 
 
 class MaxTimestampSpec(OffsetSpec):
@@ -78,7 +79,7 @@ class MaxTimestampSpec(OffsetSpec):
 
     @property
     def _value(self) -> int:
-        return OFFSET_SPEC_MAX_TIMESTAMP
+        return int(OFFSET_SPEC_MAX_TIMESTAMP)
 
 
 class TimestampSpec(OffsetSpec):
@@ -86,10 +87,18 @@ class TimestampSpec(OffsetSpec):
 
     Args:
         timestamp: Milliseconds since the epoch UTC.
+
+    Raises:
+        TypeError: If it is not a number.
+        ValueError: If it is negative, which would be another kind of specification.
     """
 
     def __init__(self, timestamp: int) -> None:
-        self.timestamp = timestamp
+        if isinstance(timestamp, bool) or not isinstance(timestamp, (int, float)):
+            raise TypeError(f"timestamp must be a number of milliseconds, not {type(timestamp).__name__}")
+        if not timestamp >= 0:
+            raise ValueError(f"timestamp must be >= 0 milliseconds since the epoch, not {timestamp}")
+        self.timestamp = int(timestamp)
 
     @property
     def _value(self) -> int:
@@ -99,6 +108,7 @@ class TimestampSpec(OffsetSpec):
 OffsetSpec._shared.update(earliest=EarliestSpec(), latest=LatestSpec(), max_timestamp=MaxTimestampSpec())
 
 
+@dataclasses.dataclass(unsafe_hash=True)
 class ListOffsetsResultInfo:
     """What list_offsets() found for a partition.
 
@@ -108,10 +118,6 @@ class ListOffsetsResultInfo:
         leader_epoch: Its leader epoch, or None.
     """
 
-    def __init__(self, offset: int, timestamp: int, leader_epoch: int | None) -> None:
-        self.offset = offset
-        self.timestamp = timestamp
-        self.leader_epoch = leader_epoch
-
-    def __repr__(self) -> str:
-        return f"ListOffsetsResultInfo(offset={self.offset}, timestamp={self.timestamp})"
+    offset: int
+    timestamp: int
+    leader_epoch: int | None

@@ -1,6 +1,9 @@
 """Deleted messages."""
 
+import dataclasses
 
+
+@dataclasses.dataclass(unsafe_hash=True)
 class DeletedRecords:
     """What delete_records() did to a partition.
 
@@ -8,8 +11,4 @@ class DeletedRecords:
         low_watermark: First offset that is left.
     """
 
-    def __init__(self, low_watermark: int) -> None:
-        self.low_watermark = low_watermark
-
-    def __repr__(self) -> str:
-        return f"DeletedRecords(low_watermark={self.low_watermark})"
+    low_watermark: int

@@ -1,9 +1,9 @@
 """Kinds of resources and of patterns that name them."""
 
-import enum
+from cykafka._model import OrderedEnum
 
 
-class ResourceType(enum.Enum):
+class ResourceType(OrderedEnum):
     """Kind of a resource."""
 
     UNKNOWN = 0
@@ -13,13 +13,8 @@ class ResourceType(enum.Enum):
     BROKER = 4
     TRANSACTIONAL_ID = 5
 
-    def __lt__(self, other: object) -> bool:
-        if not isinstance(other, ResourceType):
-            return NotImplemented
-        return bool(self.value < other.value)
 
-
-class ResourcePatternType(enum.Enum):
+class ResourcePatternType(OrderedEnum):
     """How a name is matched with resources (KIP-290)."""
 
     UNKNOWN = 0
@@ -27,8 +22,3 @@ class ResourcePatternType(enum.Enum):
     MATCH = 2
     LITERAL = 3
     PREFIXED = 4
-
-    def __lt__(self, other: object) -> bool:
-        if not isinstance(other, ResourcePatternType):
-            return NotImplemented
-        return bool(self.value < other.value)
