@@ -29,9 +29,7 @@ class _Alias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             found = None
         if found is None:
             return None
-        return importlib.machinery.ModuleSpec(
-            fullname, self, is_package=found.submodule_search_locations is not None
-        )
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=found.submodule_search_locations is not None)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         own = importlib.import_module(_OWN + spec.name[len(_PEER) :])
@@ -58,8 +56,7 @@ def install_as_confluent_kafka() -> None:
     present = sys.modules.get(_PEER)
     if present is not None and present is not sys.modules[_OWN]:
         raise RuntimeError(
-            "confluent_kafka is imported already: call cykafka.install_as_confluent_kafka() before anything "
-            "imports it"
+            "confluent_kafka is imported already: call cykafka.install_as_confluent_kafka() before anything imports it"
         )
     if not any(isinstance(finder, _Alias) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Alias())

@@ -16,7 +16,7 @@ class OrderedEnum(enum.Enum):
     def __lt__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        return bool(self.value < other.value)  # type: ignore[attr-defined]
+        return bool(self.value < other.value)
 
 
 def as_enum(kind: type[_E], value: Any, what: str) -> _E:

@@ -6,9 +6,7 @@ from typing import Any
 from cykafka.serialization import DeserializerBuilder, SerializerBuilder
 
 
-def take_serdes(
-    conf: dict[str, Any], key_property: str, value_property: str
-) -> tuple[list[Any], dict[str, Any]]:
+def take_serdes(conf: dict[str, Any], key_property: str, value_property: str) -> tuple[list[Any], dict[str, Any]]:
     """Take the key's and the value's serializer (or deserializer) out of a configuration.
 
     A builder (`SerializerBuilder`, `DeserializerBuilder`) is asked to build one from the configuration.

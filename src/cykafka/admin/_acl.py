@@ -78,9 +78,7 @@ class AclBinding:
     ) -> None:
         self.restype = as_enum(ResourceType, restype, "restype")
         self.name = name
-        self.resource_pattern_type = as_enum(
-            ResourcePatternType, resource_pattern_type, "resource_pattern_type"
-        )
+        self.resource_pattern_type = as_enum(ResourcePatternType, resource_pattern_type, "resource_pattern_type")
         self.principal = principal
         self.host = host
         self.operation = as_enum(AclOperation, operation, "operation")
@@ -94,9 +92,7 @@ class AclBinding:
         for attribute, names in self._forbidden.items():
             member = getattr(self, attribute)
             if member.name in names:
-                raise ValueError(
-                    f"Cannot use {attribute} {member.name} in {type(self).__name__}: {self._why}"
-                )
+                raise ValueError(f"Cannot use {attribute} {member.name} in {type(self).__name__}: {self._why}")
         self.restype_int = int(self.restype.value)
         self.resource_pattern_type_int = int(self.resource_pattern_type.value)
         self.operation_int = int(self.operation.value)

@@ -27,8 +27,7 @@ def options(given: dict[str, Any], *allowed: str) -> dict[str, Any]:
     for name, value in given.items():
         if name not in known:
             raise TypeError(
-                f"'{name}' is an invalid keyword argument for this operation: it takes "
-                f"{', '.join(sorted(known))}"
+                f"'{name}' is an invalid keyword argument for this operation: it takes {', '.join(sorted(known))}"
             )
         if value is None:
             continue

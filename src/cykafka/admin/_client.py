@@ -132,9 +132,7 @@ class AdminClient(_AdminClientImpl):
         super().delete_topics(names, request, **options)
         return futures
 
-    def create_partitions(
-        self, new_partitions: list[NewPartitions], **kwargs: Any
-    ) -> "dict[str, Future[None]]":
+    def create_partitions(self, new_partitions: list[NewPartitions], **kwargs: Any) -> "dict[str, Future[None]]":
         """Add partitions to topics.
 
         Args:
@@ -153,9 +151,7 @@ class AdminClient(_AdminClientImpl):
         super().create_partitions(partitions, request, **options)
         return futures
 
-    def describe_topics(
-        self, topics: TopicCollection, **kwargs: Any
-    ) -> "dict[str, Future[TopicDescription]]":
+    def describe_topics(self, topics: TopicCollection, **kwargs: Any) -> "dict[str, Future[TopicDescription]]":
         """Describe topics.
 
         Args:
@@ -226,10 +222,7 @@ class AdminClient(_AdminClientImpl):
         )
         options = _arguments.options(kwargs, "isolation_level")
         level = options.pop("isolation_level", None)
-        asked = [
-            TopicPartition(p.topic, p.partition, spec._value)
-            for p, spec in zip(partitions, specs, strict=True)
-        ]
+        asked = [TopicPartition(p.topic, p.partition, spec._value) for p, spec in zip(partitions, specs, strict=True)]
         request, futures = each(partitions, _results.offsets)
         if asked:
             super().list_offsets(asked, request, None if level is None else level.value, **options)
@@ -252,9 +245,7 @@ class AdminClient(_AdminClientImpl):
             TypeError, ValueError: If an argument is wrong.
         """
         if not isinstance(election_type, ElectionType):
-            raise TypeError(
-                f"Expected election_type to be an ElectionType, not {type(election_type).__name__}"
-            )
+            raise TypeError(f"Expected election_type to be an ElectionType, not {type(election_type).__name__}")
         checked = None if partitions is None else _arguments.partitions(partitions, "partitions", empty=True)
         options = _arguments.options(kwargs, "operation_timeout", "broker")
         request, public = one(_results.elected)
@@ -284,9 +275,7 @@ class AdminClient(_AdminClientImpl):
         super().describe_configs([(r.restype_int, r.name) for r in checked], request, **options)
         return futures
 
-    def alter_configs(
-        self, resources: list[ConfigResource], **kwargs: Any
-    ) -> "dict[ConfigResource, Future[None]]":
+    def alter_configs(self, resources: list[ConfigResource], **kwargs: Any) -> "dict[ConfigResource, Future[None]]":
         """Replace the dynamic configuration of resources: what is not named goes back to its default.
 
         Brokers call this deprecated; see `incremental_alter_configs`.
@@ -304,9 +293,7 @@ class AdminClient(_AdminClientImpl):
         checked = _arguments.items(resources, ConfigResource, "resources")
         options = _arguments.options(kwargs, "validate_only", "broker")
         request, futures = each(checked, _results.altered_configs)
-        super().alter_configs(
-            [(r.restype_int, r.name, r.set_config_dict) for r in checked], request, **options
-        )
+        super().alter_configs([(r.restype_int, r.name, r.set_config_dict) for r in checked], request, **options)
         return futures
 
     def incremental_alter_configs(
@@ -466,9 +453,7 @@ class AdminClient(_AdminClientImpl):
         for group in groups:
             for partition in group.topic_partitions or ():
                 if partition.offset < 0:
-                    raise ValueError(
-                        f"topic_partitions of group {group.group_id!r} need offsets >= 0: {partition}"
-                    )
+                    raise ValueError(f"topic_partitions of group {group.group_id!r} need offsets >= 0: {partition}")
         return self._each_group(groups, super().alter_consumer_group_offsets, options)
 
     def delete_consumer_group_offsets(
@@ -541,9 +526,7 @@ class AdminClient(_AdminClientImpl):
         super().create_acls([acl._to_native() for acl in checked], request, **options)
         return futures
 
-    def describe_acls(
-        self, acl_binding_filter: AclBindingFilter, **kwargs: Any
-    ) -> "Future[list[AclBinding]]":
+    def describe_acls(self, acl_binding_filter: AclBindingFilter, **kwargs: Any) -> "Future[list[AclBinding]]":
         """Find access rules.
 
         Args:

@@ -76,13 +76,9 @@ class ConfigEntry:
         Raises:
             TypeError, ValueError: If a value is wrong.
         """
-        operation = (
-            AlterConfigOpType.SET if self.incremental_operation is None else self.incremental_operation
-        )
+        operation = AlterConfigOpType.SET if self.incremental_operation is None else self.incremental_operation
         if not isinstance(operation, AlterConfigOpType):
-            raise TypeError(
-                f"incremental_operation of {self.name!r} must be an AlterConfigOpType, not {operation!r}"
-            )
+            raise TypeError(f"incremental_operation of {self.name!r} must be an AlterConfigOpType, not {operation!r}")
         if self.value is None and operation is not AlterConfigOpType.DELETE:
             raise ValueError(f"value of {self.name!r} must not be None, unless it is deleted")
         return (self.name, operation.value, self.value)

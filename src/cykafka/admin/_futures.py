@@ -35,9 +35,7 @@ def each(
                     _settle(futures[key], value)
             for key, future in futures.items():
                 if not future.done():
-                    _settle(
-                        future, KafkaError(KafkaError._FAIL, f"The broker's response has no result for {key}")
-                    )
+                    _settle(future, KafkaError(KafkaError._FAIL, f"The broker's response has no result for {key}"))
         except Exception as error:  # noqa: BLE001 - whatever it is belongs to those who wait
             for future in futures.values():
                 if not future.done():

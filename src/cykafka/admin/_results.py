@@ -151,10 +151,7 @@ def _group_description(native: Any) -> ConsumerGroupDescription:
 
 def group_offsets(result: Any) -> list[tuple[str, Any]]:
     """Make (group, offsets or error) pairs."""
-    return [
-        (group, error or ConsumerGroupTopicPartitions(group, partitions))
-        for group, error, partitions in result
-    ]
+    return [(group, error or ConsumerGroupTopicPartitions(group, partitions)) for group, error, partitions in result]
 
 
 def acls(result: Any) -> list[AclBinding]:

@@ -3,8 +3,6 @@
 They are called as ``serializer(value, context)`` and may be shared by threads; these here keep no state.
 """
 
-# ruff: noqa: ARG002 - the context is part of the protocol
-
 import enum
 import struct
 from collections.abc import Callable
