@@ -1,0 +1,20 @@
+"""Sphinx configuration; built with warnings as errors by `make docs`."""
+
+from cykafka import __version__
+
+project = "cykafka"
+author = "the cykafka authors"
+copyright = "2026, the cykafka authors"
+version = release = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+html_theme = "furo"
+html_title = f"cykafka {release}"
+default_role = "code"
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+myst_heading_anchors = 3
