@@ -102,7 +102,8 @@ cdef bint _compare_topics(mine, theirs, int op):
 
 
 cdef class NewTopic:
-    """A topic to be created.
+    """NewTopic(topic, num_partitions=-1, replication_factor=-1, replica_assignment=None, config=None)\n--\n
+    A topic to be created.
 
     Args:
         topic: Topic name.
@@ -162,7 +163,8 @@ cdef class NewTopic:
 
 
 cdef class NewPartitions:
-    """New partitions for a topic that exists.
+    """NewPartitions(topic, new_total_count, replica_assignment=None)\n--\n
+    New partitions for a topic that exists.
 
     Args:
         topic: Topic name.

@@ -21,7 +21,8 @@ def set_consume_waits_for_all(waits):
 
 
 cdef class Consumer(Client):
-    """Consumes messages, as a member of a group (`subscribe`) or by itself (`assign`).
+    """Consumer(config={}, **properties)\n--\n
+    Consumes messages, as a member of a group (`subscribe`) or by itself (`assign`).
 
     Args:
         config: Configuration properties of librdkafka by name (``group.id`` is required), and the callbacks

@@ -3,7 +3,8 @@
 
 
 cdef class KafkaError:
-    """An error or event reported by librdkafka or by a broker.
+    """KafkaError(code, reason=None, fatal=False, retriable=False, txn_requires_abort=False)\n--\n
+    An error or event reported by librdkafka or by a broker.
 
     Compares and hashes by its code, also with plain integers: ``error == KafkaError._PARTITION_EOF``. The codes are
     attributes of the class: those of librdkafka begin with an underscore, those of the broker do not.

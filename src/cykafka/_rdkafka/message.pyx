@@ -21,7 +21,8 @@ TIMESTAMP_LOG_APPEND_TIME = 2
 
 @cython.freelist(4096)
 cdef class Message:
-    """A message, or an error or event about a partition; `error` tells which.
+    """Message(topic=None, partition=-1, offset=-1001, key=None, value=None, headers=None, error=None, timestamp=(0, 0), latency=None, leader_epoch=-1, delivery_count=-1)\n--\n
+    A message, or an error or event about a partition; `error` tells which.
 
     Clients make messages; making one by hand is meant for tests.
 

@@ -16,7 +16,8 @@ def _destroy_mock_clusters():
 
 
 cdef class MockCluster:
-    """An embedded Kafka cluster for tests and trials: mock brokers that listen on loopback ports of this process.
+    """MockCluster(num_brokers=1, *, default_partitions=4, default_replication_factor=None)\n--\n
+    An embedded Kafka cluster for tests and trials: mock brokers that listen on loopback ports of this process.
 
     Supports producing (idempotent and transactional too), consuming, classic, KIP-848 and share groups. Messages are
     kept in memory, the newest only. Other processes may connect while this one lives.

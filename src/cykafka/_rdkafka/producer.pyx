@@ -24,7 +24,8 @@ cdef class Delivery:
 
 
 cdef class Producer(Client):
-    """Produces messages; asynchronous, with delivery reports by callback.
+    """Producer(config={}, **properties)\n--\n
+    Produces messages; asynchronous, with delivery reports by callback.
 
     Args:
         config: Configuration properties of librdkafka by name, and the callbacks ``error_cb``, ``stats_cb``,

@@ -7,7 +7,8 @@ OFFSET_INVALID = -1001
 
 
 cdef class TopicPartition:
-    """A partition of a topic, with an offset and what else a call needs to say about it.
+    """TopicPartition(topic, partition=-1, offset=-1001, metadata=None, leader_epoch=None)\n--\n
+    A partition of a topic, with an offset and what else a call needs to say about it.
 
     Equality, ordering and hash use topic and partition only.
 
@@ -144,7 +145,8 @@ cdef rd_kafka_topic_partition_list_t *make_topic_partitions(object partitions) e
 
 
 cdef class Uuid:
-    """A 128-bit identifier as Kafka uses it for topics; its text form is base64.
+    """Uuid(most_significant_bits, least_significant_bits)\n--\n
+    A 128-bit identifier as Kafka uses it for topics; its text form is base64.
 
     Args:
         most_significant_bits: Upper 64 bits as a signed integer.
