@@ -325,3 +325,27 @@ def test_closed_producer_says_so():
     ):
         with pytest.raises(RuntimeError, match="closed"):
             call()
+
+
+def test_topic_partition_pickles_with_its_error():
+    tp = TopicPartition("t", 1, 5, "note", 3)
+    tp.__setstate__(KafkaError(KafkaError._NO_OFFSET, "why"))
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        twin = pickle.loads(pickle.dumps(tp, protocol))
+        assert (twin.topic, twin.partition, twin.offset, twin.metadata, twin.leader_epoch) == ("t", 1, 5, "note", 3)
+        assert (twin.error.code(), twin.error.str()) == (KafkaError._NO_OFFSET, "why")
+
+
+@pytest.mark.parametrize(("partition", "offset"), [(2**40, 0), (0, 2**70), (-(2**31) - 1, 0)])
+def test_topic_partition_refuses_numbers_that_do_not_fit(partition, offset):
+    with pytest.raises(OverflowError):
+        TopicPartition("t", partition, offset)
+
+
+def test_a_nul_character_is_refused_without_showing_the_text():
+    with Producer({"client.id": "x"}) as producer, pytest.raises(ValueError, match="password must not contain a NUL") as caught:
+        producer.set_sasl_credentials("user", "hun\0ter2")
+    assert "ter2" not in str(caught.value)
+    with pytest.raises(ValueError, match=r"sasl\.password") as caught:
+        Producer({"sasl.password": "hun\0ter2"})
+    assert "ter2" not in str(caught.value)

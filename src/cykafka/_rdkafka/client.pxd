@@ -7,6 +7,7 @@ cdef class Client:
     cdef cyk_handle_t *_handle
     cdef int _generation
     cdef bint _closed
+    cdef bint _signalled
     cdef int64_t _spin_us
     cdef object _error_cb
     cdef object _stats_cb
@@ -19,6 +20,7 @@ cdef class Client:
 
     cdef int _start(self, ClientConfig config, rd_kafka_type_t kind, int collect) except -1
     cdef int _check_open(self) except -1
+    cdef int _check_signals(self) except -1
     cdef cyk_handle_t *_enter(self) except NULL
     cdef void _exit(self, cyk_handle_t *handle) noexcept
     cdef int _release(self) except -1

@@ -111,6 +111,15 @@ cdef class Client:
             raise RuntimeError(f"{type(self).__name__}.__init__() has not been called")
         return 0
 
+    cdef int _check_signals(self) except -1:
+        """Run signal handlers; remembers that an exception came from one and not from a callback."""
+        try:
+            PyErr_CheckSignals()
+        except:
+            self._signalled = True
+            raise
+        return 0
+
     def _kind(self):
         return type(self).__name__
 
@@ -265,7 +274,7 @@ cdef class Client:
         cdef rd_kafka_queue_t *queue = cyk_handle_queue(handle)
         with nogil:
             result = cyk_queue_wait(queue, timeout_us, self._spin_us)
-        PyErr_CheckSignals()
+        self._check_signals()
         if self._closed:
             raise RuntimeError(f"{self._kind()} has been closed")
         self._serve_meanwhile(handle)

@@ -26,7 +26,8 @@ cdef bytes encode_name(object name, str what):
         raise TypeError(f"{what} must be str, not {type(name).__name__}")
     cdef bytes encoded = (<str>name).encode("utf-8", "surrogateescape")
     if b"\0" in encoded:
-        raise ValueError(f"{what} must not contain a NUL character: {name!r}")
+        # Without the text itself: it may be a secret.
+        raise ValueError(f"{what} must not contain a NUL character")
     return encoded
 
 

@@ -122,6 +122,13 @@ cdef class Producer(Client):
             if not flags:
                 delivery.value = value
             message_opaque = <PyObject *>delivery
+        if self._handle is NULL:
+            # Reading the arguments, or a garbage collection meanwhile, ran code that closed the producer.
+            release_span(&value_span)
+            release_span(&key_span)
+            if native_headers is not NULL:
+                rd_kafka_headers_destroy(native_headers)
+            self._check_open()
         if message_opaque is not NULL:
             Py_INCREF(<object>message_opaque)
         # Under the GIL on purpose: enqueueing takes only short locks that no thread waiting for the GIL holds.
@@ -165,7 +172,11 @@ cdef class Producer(Client):
         """
         cdef rd_kafka_resp_err_t err
         cdef int64_t native_timestamp = 0
+        cdef int64_t timeout_us = 0
         self._check_open()
+        # A wrong time-out is an error at once, not only when the queue is full.
+        if timeout is not 0:
+            timeout_us = as_timeout_us(timeout)
         if on_delivery is None:
             on_delivery = callback
         if on_delivery is not None and not callable(on_delivery):
@@ -175,9 +186,9 @@ cdef class Producer(Client):
             if native_timestamp < 0:
                 raise ValueError(f"timestamp must be >= 0 milliseconds, not {timestamp}")
         err = self._enqueue(topic, value, key, partition, on_delivery, native_timestamp, headers, opaque)
-        if err == RD_KAFKA_RESP_ERR__QUEUE_FULL and timeout != 0:
+        if err == RD_KAFKA_RESP_ERR__QUEUE_FULL and timeout_us != 0:
             err = self._enqueue_waiting(topic, value, key, partition, on_delivery, native_timestamp, headers, opaque,
-                                        as_timeout_us(timeout))
+                                        timeout_us)
         if err != RD_KAFKA_RESP_ERR_NO_ERROR:
             self._raise_produce_error(err)
 
@@ -250,7 +261,11 @@ cdef class Producer(Client):
                 raise TypeError(f"Message at index {index} must be a dict, not {type(message).__name__}")
             index += 1
             get = message.get
-            report = get("on_delivery") or get("callback") or on_delivery
+            report = get("on_delivery")
+            if report is None:
+                report = get("callback")
+            if report is None:
+                report = on_delivery
             if report is not None and not callable(report):
                 raise TypeError(f"callback of message at index {index - 1} must be callable")
             message_partition = partition if get("partition") is None else message["partition"]
@@ -748,7 +763,7 @@ cdef class Producer(Client):
 
         Raises:
             Exception: The first exception that a delivery callback raised; the producer is closed all the same.
-            KeyboardInterrupt: On Ctrl-C, within 50 ms; the producer is left open.
+            KeyboardInterrupt: On Ctrl-C, within 50 ms, as what other signal handlers raise; the producer is left open.
         """
         cdef int64_t deadline = deadline_after(as_timeout_us(timeout))
         cdef cyk_handle_t *handle
@@ -756,15 +771,16 @@ cdef class Producer(Client):
         if self._closed:
             return True
         handle = self._enter()
+        self._signalled = False
         try:
-            if self._in_transaction:
+            while not self._closed and (self._in_transaction or self._outstanding(handle) > 0):
                 try:
-                    self.abort_transaction(timeout)
-                except KafkaException:
-                    # Fenced, or the coordinator is away: the broker ends the transaction by itself.
-                    self._in_transaction = False
-            while not self._closed and self._outstanding(handle) > 0:
-                try:
+                    if self._in_transaction:
+                        try:
+                            self.abort_transaction(timeout)
+                        except KafkaException:
+                            # Fenced, or the coordinator is away: the broker ends the transaction by itself.
+                            self._in_transaction = False
                     if self._flush(handle, deadline):
                         self.purge()
                         self._flush(handle, deadline_after(5000000))
@@ -772,6 +788,8 @@ cdef class Producer(Client):
                 except (KeyboardInterrupt, SystemExit):
                     raise
                 except BaseException as exc:
+                    if self._signalled:
+                        raise
                     if self._closed:
                         break
                     if first_exception is None:
