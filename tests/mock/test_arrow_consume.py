@@ -1,6 +1,6 @@
 """Messages as Arrow columns."""
 
-import datetime
+import datetime as dt
 import gc
 import os
 import signal
@@ -78,8 +78,7 @@ def test_every_column_has_its_type_and_values(consumer):
             "topic": "filled",
             "partition": i % 2,
             "offset": i // 2,
-            "timestamp": datetime.datetime.fromtimestamp(1_700_000_000, datetime.timezone.utc)
-            + datetime.timedelta(milliseconds=i),
+            "timestamp": dt.datetime.fromtimestamp(1_700_000_000, dt.timezone.utc) + dt.timedelta(milliseconds=i),
             "timestamp_type": 1,
             "headers": [{"key": "a", "value": b"1"}, {"key": "a", "value": None}, {"key": "ü", "value": b""}]
             if i % 4 == 0
@@ -143,7 +142,10 @@ def test_partition_ends_come_apart_from_rows(consumer):
         ends += batch.partition_ends
         assert not batch.errors
     assert rows == ROWS
-    assert sorted((end.topic, end.partition, end.offset) for end in ends) == [("filled", 0, 10), ("filled", 1, 10)]
+    assert sorted((end.topic, end.partition, end.offset) for end in ends) == [
+        ("filled", 0, 10),
+        ("filled", 1, 10),
+    ]
 
 
 def test_errors_come_apart_from_rows(make_consumer, filled):
@@ -185,7 +187,10 @@ def test_too_many_bytes_for_a_column_are_split_without_loss(consumer):
 def test_what_a_split_left_comes_first_in_poll_and_consume(consumer):
     seen = []
     while len(seen) < ROWS:
-        for batch in (consumer.consume_arrow(1000, 20, max_bytes=20), consumer.consume_arrow(1000, 0, max_bytes=20)):
+        for batch in (
+            consumer.consume_arrow(1000, 20, max_bytes=20),
+            consumer.consume_arrow(1000, 0, max_bytes=20),
+        ):
             seen += [(row["partition"], row["offset"]) for row in pa.record_batch(batch).to_pylist()]
         for message in [consumer.poll(0), *consumer.consume(2, 0)]:
             if message is not None and message.error() is None:
@@ -260,7 +265,7 @@ def test_stream_ends_when_nothing_comes(make_consumer, filled):
     consumer = make_consumer()
     consumer.assign([TopicPartition(filled, 0, 0)])
     assert pa.table(consumer.arrow_batches(timeout=1)).num_rows == ROWS // 2
-    with pytest.raises(ValueError, match="enable.partition.eof"):
+    with pytest.raises(ValueError, match=r"enable\.partition"):
         consumer.arrow_batches(until_end=True)
 
 
@@ -271,7 +276,7 @@ def test_stream_hands_on_what_a_callback_raises(make_consumer, filled):
         raise OSError("from the callback")
 
     consumer.subscribe([filled], on_assign=on_assign)
-    with pytest.raises(OSError, match="OSError: from the callback"):
+    with pytest.raises(OSError, match=r"OSError: from the callback"):
         pa.table(consumer.arrow_batches(timeout=20))
 
 
@@ -322,7 +327,8 @@ def test_duckdb_queries_batches_and_streams(consumer):
         assert rows[0] == table.num_rows
         assert rows[1] == sum(table.column("offset").to_pylist())
         stream = consumer.arrow_batches(timeout=20, until_end=True)
-        assert connection.execute(query + "stream").fetchone()[0] == ROWS - table.num_rows
+        relation = connection.from_arrow(stream)
+        assert relation.count("*").fetchone()[0] == ROWS - table.num_rows
 
 
 def test_pandas_takes_batches(consumer):

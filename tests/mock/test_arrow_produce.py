@@ -1,6 +1,6 @@
 """Rows of Arrow tables as messages."""
 
-import datetime
+import datetime as dt
 import gc
 import os
 import sys
@@ -27,7 +27,7 @@ def topic(mock_cluster: MockCluster) -> str:
 
 @pytest.fixture
 def consume(make_consumer, topic):
-    """Return a function that consumes so many messages from both partitions, in the order of partition and offset."""
+    """Return a function that consumes so many messages, in the order of partition and offset."""
 
     def consume(count, name=topic, partitions=(0, 1)):
         consumer = make_consumer()
@@ -178,7 +178,7 @@ def test_columns_by_other_names(producer, topic, consume):
         ({"value": ["a"], "headers": ["h"]}, {}, TypeError, "column 'headers'"),
         ({"value": ["a"], "headers": [[1]]}, {}, TypeError, "column 'headers'"),
         ({"value": ["a"], "partition": ["0"]}, {}, TypeError, "column 'partition'"),
-        ({"value": ["a"], "timestamp": [datetime.date(2020, 1, 1)]}, {}, TypeError, "column 'timestamp'"),
+        ({"value": ["a"], "timestamp": [dt.date(2020, 1, 1)]}, {}, TypeError, "column 'timestamp'"),
         ({"value": ["a"], "topic": [1]}, {"topic": None}, TypeError, "column 'topic'"),
         ({"value": ["a"]}, {"topic": None}, ValueError, "no column for it"),
         ({"value": ["a"]}, {"key": "id"}, ValueError, "no column 'id' for the key; it has 'value'"),
@@ -199,7 +199,10 @@ def test_wrong_columns_are_refused(producer, topic, table, options, error, text)
     ("columns", "text"),
     [
         ({"topic": ["rows", "rows", None, "rows"]}, "column 'topic', row 2: the topic must not be null"),
-        ({"topic": ["rows", "rows", "", "rows"]}, "column 'topic', row 2: the topic must not be null or empty"),
+        (
+            {"topic": ["rows", "rows", "", "rows"]},
+            "column 'topic', row 2: the topic must not be null or empty",
+        ),
         ({"partition": [0, 0, -2, 0]}, "column 'partition', row 2: -2 is not a partition number"),
         ({"partition": [0, 0, 1 << 31, 0]}, "column 'partition', row 2: 2147483648 is not"),
         ({"timestamp": [1, 1, -1, 1]}, "column 'timestamp', row 2: -1 is not a timestamp"),
@@ -222,7 +225,10 @@ def test_rows_before_a_bad_one_are_delivered_and_counted(producer, topic, consum
 
 def test_rows_that_are_refused_are_listed_and_the_rest_is_delivered(mock_cluster, topic, consume):
     with Producer({"bootstrap.servers": mock_cluster.bootstrap_servers, "message.max.bytes": 2000}) as producer:
-        batches = [pa.record_batch({"value": ["a", "x" * 5000]}), pa.record_batch({"value": ["y" * 5000, "b"]})]
+        batches = [
+            pa.record_batch({"value": ["a", "x" * 5000]}),
+            pa.record_batch({"value": ["y" * 5000, "b"]}),
+        ]
         told = []
         summary = producer.produce_arrow(topic, pa.Table.from_batches(batches), on_delivery=told.append)
         assert producer.flush(20) == 0
@@ -254,7 +260,11 @@ def test_rows_that_are_not_delivered_are_listed(mock_cluster, topic):
 
 def test_a_batch_larger_than_the_queue_waits_for_room(mock_cluster, topic):
     with Producer(
-        {"bootstrap.servers": mock_cluster.bootstrap_servers, "queue.buffering.max.messages": 100, "linger.ms": 1}
+        {
+            "bootstrap.servers": mock_cluster.bootstrap_servers,
+            "queue.buffering.max.messages": 100,
+            "linger.ms": 1,
+        }
     ) as producer:
         reports = []
         producer.produce(topic, b"with a callback", on_delivery=lambda error, message: reports.append(error))
@@ -285,7 +295,11 @@ def test_no_room_in_time(mock_cluster, topic):
 
 
 def test_a_row_larger_than_the_queue_does_not_wait_for_ever(mock_cluster, topic):
-    config = {"bootstrap.servers": mock_cluster.bootstrap_servers, "queue.buffering.max.kbytes": 1, "linger.ms": 0}
+    config = {
+        "bootstrap.servers": mock_cluster.bootstrap_servers,
+        "queue.buffering.max.kbytes": 1,
+        "linger.ms": 0,
+    }
     with Producer(config) as producer, pytest.raises(BufferError, match="row 1"):
         producer.produce_arrow(topic, pa.table({"value": ["v", "v" * 100_000]}))
 
@@ -390,7 +404,12 @@ def test_polars_pandas_and_duckdb(producer, topic, consume):
 def test_consumed_batches_are_produced_again(producer, topic, make_consumer, mock_cluster, consume):
     for i in range(10):
         producer.produce(
-            topic, f"v{i}", key=None if i % 2 else f"k{i}", partition=i % 2, headers={"n": str(i)}, timestamp=1000 + i
+            topic,
+            f"v{i}",
+            key=None if i % 2 else f"k{i}",
+            partition=i % 2,
+            headers={"n": str(i)},
+            timestamp=1000 + i,
         )
     assert producer.flush(20) == 0
     mock_cluster.create_topic("copy", 2, 1)
@@ -429,7 +448,8 @@ def test_a_million_rows_leave_memory_and_references_where_they_were(mock_cluster
             "key": ["k"] * 20_000,
             "value": ["v" * 50] * 20_000,
             "headers": pa.array(
-                [[{"key": "h", "value": b"1"}] if i % 10 == 0 else None for i in range(20_000)], pa.list_(HEADER)
+                [[{"key": "h", "value": b"1"}] if i % 10 == 0 else None for i in range(20_000)],
+                pa.list_(HEADER),
             ),
         }
     )
