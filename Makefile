@@ -13,7 +13,7 @@ PYTEST_ARGS ?=
 export PYTHONPATH := src:.
 
 GROUPS_OF = $(PY) -m pip install --quiet --disable-pip-version-check $(foreach group,$(1),--group $(group))
-CORE_SOURCES = $(wildcard src/cykafka/_rdkafka/*.p* src/cykafka/_rdkafka/*.h librdkafka/*.py librdkafka/pin.json librdkafka/patches/*) \
+CORE_SOURCES = $(wildcard src/cykafka/_rdkafka/*.p* src/cykafka/_rdkafka/*.h librdkafka/*.py librdkafka/pin.json librdkafka/patches/* yyjson/vendor.py yyjson/pin.json) \
 	$(filter-out src/cykafka/_rdkafka/core.c,$(wildcard src/cykafka/_rdkafka/*.c)) setup.py
 
 .PHONY: demo test test-slow bench lint format types docs wheel build dev debug asan requirements clean help

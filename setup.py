@@ -5,9 +5,11 @@ checks, CYKAFKA_SANITIZE=address with AddressSanitizer (librdkafka too). CYKAFKA
 librdkafka somewhere else than in build/.
 """
 
+import importlib.util
 import os
 import sys
 from pathlib import Path
+from types import ModuleType
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -16,11 +18,22 @@ from setuptools.command.sdist import sdist
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "librdkafka"))
 
+from build import BuildError, ensure  # noqa: E402
 from vendor import Pin, VendorError, unpack  # noqa: E402
 
-from build import BuildError, ensure  # noqa: E402
-
 CORE = Path("src/cykafka/_rdkafka")
+
+
+def load_json_vendor() -> ModuleType:
+    """Return yyjson/vendor.py, whose name is that of librdkafka's."""
+    spec = importlib.util.spec_from_file_location("yyjson_vendor", ROOT / "yyjson" / "vendor.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+json_vendor = load_json_vendor()
 HELPERS = sorted(str(path) for path in (ROOT / CORE).glob("*.c") if path.name != "core.c")
 PARTS = sorted(str(path) for ending in ("pyx", "pxd", "pxi", "h", "c") for path in (ROOT / CORE).glob(f"*.{ending}"))
 
@@ -50,9 +63,11 @@ class BuildCore(build_ext):
         sanitize = os.environ.get("CYKAFKA_SANITIZE", "")
         try:
             library = ensure(sanitize)
+            json_sources = Path(os.path.relpath(json_vendor.unpack(), ROOT))
         except (BuildError, VendorError) as error:
             raise SystemExit(f"error: {error}") from None
-        extension.extra_compile_args = [*module_flags(), *library.compile_flags, f"-I{CORE}"]
+        extension.sources = [*extension.sources, str(json_sources / "yyjson.c")]
+        extension.extra_compile_args = [*module_flags(), *library.compile_flags, f"-I{CORE}", f"-I{json_sources}"]
         extension.extra_link_args = [*library.link_flags, "-Wl,--exclude-libs,ALL"]
         if sanitize:
             extension.extra_compile_args += [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer"]
@@ -62,13 +77,15 @@ class BuildCore(build_ext):
 
 
 class SourceDistribution(sdist):
-    """Puts the unpacked sources of librdkafka into the sdist, so that building from it needs no network."""
+    """Puts the unpacked sources of librdkafka and yyjson into the sdist, so that building needs no network."""
 
     def make_release_tree(self, base_dir: str, files: list[str]) -> None:
-        """Copy the sources of librdkafka, as upstream has them, besides our own files."""
+        """Copy these sources, as upstream has them, besides our own files."""
         super().make_release_tree(base_dir, files)
         sources = unpack(Pin.load())
         self.copy_tree(str(sources), str(Path(base_dir) / "librdkafka" / sources.name))
+        sources = json_vendor.unpack()
+        self.copy_tree(str(sources), str(Path(base_dir) / "yyjson" / sources.name))
 
 
 setup(

@@ -1,3 +1,22 @@
+cdef extern from "arrow_decode.h" nogil:
+    ctypedef enum cyk_type_t:
+        CYK_TYPE_PADDING
+    ctypedef struct cyk_field_t:
+        char *name
+        size_t name_len
+        cyk_type_t type
+        char unit
+        size_t size
+    ctypedef struct cyk_decoder_t:
+        bint json
+        bint big_endian
+        bint keep_corrupt
+        bint stop_at_corrupt
+        cyk_field_t *fields
+        size_t field_cnt
+        size_t size
+
+
 cdef extern from "arrow_native.h" nogil:
     struct ArrowSchema:
         const char *format
@@ -40,8 +59,9 @@ cdef extern from "arrow_native.h" nogil:
         cyk_batch_t *batch
         rd_kafka_message_t **events
         size_t event_cnt
-    int cyk_message_batch_init(cyk_message_batch_t *mb, const int *columns, size_t column_cnt,
-                               int64_t max_bytes) noexcept
+        bint stopped
+    int cyk_message_batch_init(cyk_message_batch_t *mb, const int *columns, size_t column_cnt, int64_t max_bytes,
+                               const cyk_decoder_t *decoder) noexcept
     void cyk_message_batch_clear(cyk_message_batch_t *mb) noexcept
     Py_ssize_t cyk_message_batch_append(cyk_message_batch_t *mb, rd_kafka_message_t **messages, size_t cnt) noexcept
     ctypedef struct cyk_row_t:
@@ -126,9 +146,17 @@ cdef class RecordBatch:
     cdef readonly list partition_ends
 
 
+cdef class Decoder:
+    cdef cyk_decoder_t native
+    cdef readonly dict fields
+    cdef readonly str on_error
+    cdef int _fill(self, object fields, object on_error, bint json) except -1
+
+
 cdef class RecordBatchStream:
+    cdef Decoder _decoder
     cdef Consumer _consumer
-    cdef readonly tuple column_names
+    cdef list _columns
     cdef Py_ssize_t _batch_rows
     cdef object _timeout
     cdef Py_ssize_t _min_messages

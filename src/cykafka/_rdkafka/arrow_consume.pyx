@@ -144,11 +144,11 @@ class _SingleBatch:
 
 # Consuming
 
-cdef int _parse_columns(object columns, int *numbers, size_t *count) except -1:
+cdef int _parse_columns(object columns, Decoder decoder, int *numbers, size_t *count) except -1:
     """Translate column names into CYK_MESSAGE_ numbers."""
     count[0] = 0
     if columns is None:
-        columns = _COLUMN_NAMES
+        columns = [name for name in _COLUMN_NAMES if decoder is None or name != "value" and name not in decoder.fields]
     elif isinstance(columns, (str, bytes)):
         raise TypeError(f"columns must be a list of names, not {type(columns).__name__}")
     for name in columns:
@@ -160,9 +160,17 @@ cdef int _parse_columns(object columns, int *numbers, size_t *count) except -1:
             raise ValueError(f"column {name!r} is named twice")
         numbers[count[0]] = number
         count[0] += 1
-    if count[0] == 0:
+        if decoder is not None and name in decoder.fields:
+            raise ValueError(f"column {name!r} is a field of decode, too: leave it out of columns")
+    if count[0] == 0 and decoder is None:
         raise ValueError("columns must name one column at least")
     return 0
+
+
+cdef Decoder _parse_decode(object decode):
+    if decode is not None and not isinstance(decode, Decoder):
+        raise TypeError(f"decode must be a JsonDecoder or StructDecoder, not {type(decode).__name__}")
+    return decode
 
 
 cdef int64_t _parse_max_bytes(object max_bytes) except -1:
@@ -173,7 +181,8 @@ cdef int64_t _parse_max_bytes(object max_bytes) except -1:
     return max_bytes
 
 
-cdef Py_ssize_t _append_messages(cyk_message_batch_t *mb, RecordBatch batch, list messages) except -1:
+cdef Py_ssize_t _append_messages(Consumer consumer, cyk_message_batch_t *mb, RecordBatch batch,
+                                 list messages) except -1:
     """Put messages that an earlier call had left into the batch; returns how many fitted."""
     cdef Py_ssize_t taken = 0
     cdef Message message
@@ -203,10 +212,21 @@ cdef Py_ssize_t _append_messages(cyk_message_batch_t *mb, RecordBatch batch, lis
             result = cyk_message_batch_append_row(mb, &row)
         if result < 0 and taken == 0:
             raise MemoryError
+        if result == 0 and taken == 0:
+            _raise_corrupt(consumer)
         if result <= 0:
             break
         taken += 1
     return taken
+
+
+cdef int _raise_corrupt(Consumer consumer) except -1:
+    """Raise for the message that comes next, which is passed over by that."""
+    cdef Message message = consumer._return_unreturned(1)[0]
+    exc = ValueError(f"the value of {message._topic} [{message._partition}] @ {message._offset} is not what the fields "
+                     "of decode say")
+    exc.message = message
+    raise exc
 
 
 cdef int _report_event(RecordBatch batch, Message message) except -1:
@@ -234,7 +254,7 @@ cdef int _report_events(Consumer consumer, cyk_message_batch_t *mb, RecordBatch 
 
 
 cdef RecordBatch consume_columns(Consumer consumer, object num_messages, object timeout, object columns,
-                                 object min_messages, object max_bytes):
+                                 object min_messages, object max_bytes, object decode):
     """Do what `Consumer.consume_arrow` promises."""
     cdef Py_ssize_t most = num_messages
     cdef Py_ssize_t least = min_messages
@@ -249,6 +269,7 @@ cdef RecordBatch consume_columns(Consumer consumer, object num_messages, object 
     cdef rd_kafka_queue_t *queue
     cdef cyk_handle_t *handle
     cdef cyk_message_batch_t mb
+    cdef Decoder decoder = _parse_decode(decode)
     cdef RecordBatch batch = RecordBatch.__new__(RecordBatch)
     batch.errors = []
     batch.partition_ends = []
@@ -256,19 +277,19 @@ cdef RecordBatch consume_columns(Consumer consumer, object num_messages, object 
         raise ValueError(f"num_messages must be between 0 and 1000000 (1M), not {num_messages}")
     if not 0 <= least <= max(most, 1):
         raise ValueError(f"min_messages must be between 0 and num_messages, not {min_messages}")
-    _parse_columns(columns, numbers, &number_cnt)
+    _parse_columns(columns, decoder, numbers, &number_cnt)
     memset(&mb, 0, sizeof(mb))
     left = _parse_max_bytes(max_bytes)
     handle = consumer._enter()
     try:
-        if cyk_message_batch_init(&mb, numbers, number_cnt, left) != 0:
+        if cyk_message_batch_init(&mb, numbers, number_cnt, left, native_decoder(decoder)) != 0:
             raise MemoryError
         if most == 0:
             batch.native = mb.batch
             cyk_batch_keep(mb.batch)
             return batch
         if consumer._unreturned is not None:
-            taken = _append_messages(&mb, batch, consumer._unreturned[:most])
+            taken = _append_messages(consumer, &mb, batch, consumer._unreturned[:most])
             consumer._return_unreturned(taken)
             batch.native = mb.batch
             cyk_batch_keep(mb.batch)
@@ -318,6 +339,8 @@ cdef RecordBatch consume_columns(Consumer consumer, object num_messages, object 
             taken = max(taken, 0)
             consumer._unreturned = consumer._make_messages(natives + taken, count - taken)
             if cyk_batch_root(mb.batch).length == 0 and mb.event_cnt == 0:
+                if mb.stopped:
+                    _raise_corrupt(consumer)
                 raise MemoryError
         batch.native = mb.batch
         cyk_batch_keep(mb.batch)
@@ -334,7 +357,7 @@ cdef RecordBatch consume_columns(Consumer consumer, object num_messages, object 
 
 cdef RecordBatchStream make_record_batch_stream(Consumer consumer, object num_messages, object timeout,
                                                 object columns, object min_messages, object max_rows,
-                                                object until_end, object max_bytes):
+                                                object until_end, object max_bytes, object decode):
     """Do what `Consumer.arrow_batches` promises."""
     cdef int numbers[8]
     cdef size_t number_cnt
@@ -345,8 +368,8 @@ cdef RecordBatchStream make_record_batch_stream(Consumer consumer, object num_me
     stream._min_messages = min_messages
     if not 0 <= stream._min_messages <= stream._batch_rows:
         raise ValueError(f"min_messages must be between 0 and num_messages, not {min_messages}")
-    columns = _COLUMN_NAMES if columns is None else columns
-    _parse_columns(columns, numbers, &number_cnt)
+    stream._decoder = _parse_decode(decode)
+    _parse_columns(columns, stream._decoder, numbers, &number_cnt)
     as_timeout_us(timeout)
     _parse_max_bytes(max_bytes)
     stream._rows_left = -1
@@ -357,7 +380,7 @@ cdef RecordBatchStream make_record_batch_stream(Consumer consumer, object num_me
     if until_end and str(consumer._config.get("enable.partition.eof", "false")).lower() not in ("true", "t", "1"):
         raise ValueError("until_end needs enable.partition.eof=true in the consumer's configuration")
     stream._consumer = consumer
-    stream.column_names = tuple(columns)
+    stream._columns = [_COLUMN_NAMES[numbers[i]] for i in range(number_cnt)]
     stream._timeout = timeout
     stream._until_end = until_end
     stream._ended = set()
@@ -374,12 +397,19 @@ cdef class RecordBatchStream:
     so does an exception of a callback. To be read by one thread at a time.
 
     Attributes:
-        column_names: Names of the columns, in order.
         num_rows: Rows returned until now.
     """
 
     def __init__(self):
         raise TypeError("RecordBatchStream is made by Consumer.arrow_batches()")
+
+    @property
+    def column_names(self):
+        """Names of the columns, in order."""
+        names = list(self._columns)
+        if self._decoder is not None:
+            names += self._decoder.column_names
+        return names
 
     def __iter__(self):
         return self
@@ -391,8 +421,8 @@ cdef class RecordBatchStream:
             most = min(most, self._rows_left)
         if self._done or most == 0:
             raise StopIteration
-        batch = consume_columns(self._consumer, most, self._timeout, self.column_names,
-                                min(self._min_messages, most), self._max_bytes)
+        batch = consume_columns(self._consumer, most, self._timeout, self._columns,
+                                min(self._min_messages, most), self._max_bytes, self._decoder)
         if not batch:
             # The time is over, or wakeup() was called.
             self._done = True
@@ -424,9 +454,11 @@ cdef class RecordBatchStream:
         cdef int numbers[8]
         cdef size_t number_cnt
         cdef cyk_message_batch_t mb
-        _parse_columns(self.column_names, numbers, &number_cnt)
+        _parse_columns(self._columns, self._decoder, numbers, &number_cnt)
+        memset(&mb, 0, sizeof(mb))
         try:
-            if cyk_message_batch_init(&mb, numbers, number_cnt, CYK_COLUMN_BYTES_MAX) != 0:
+            if cyk_message_batch_init(&mb, numbers, number_cnt, CYK_COLUMN_BYTES_MAX,
+                                      native_decoder(self._decoder)) != 0:
                 raise MemoryError
             return export_schema(cyk_batch_root(mb.batch))
         finally:

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "arrow_native.h"
+#include "arrow_decode.h"
 
 static cyk_column_t *cyk_headers_column(void) {
         cyk_column_t *list   = cyk_column_new("headers", "+l", CYK_LAYOUT_LIST, 0, 1);
@@ -42,7 +42,33 @@ static cyk_column_t *cyk_message_column(int which) {
         }
 }
 
-int cyk_message_batch_init(cyk_message_batch_t *mb, const int *columns, size_t column_cnt, int64_t max_bytes) {
+static int cyk_init_decoding(cyk_message_batch_t *mb, cyk_column_t *root, const cyk_decoder_t *decoder) {
+        size_t i;
+
+        mb->scratch = calloc(1, sizeof(*mb->scratch));
+        mb->decoded = calloc(decoder->field_cnt, sizeof(*mb->decoded));
+        if (!mb->scratch || !mb->decoded || cyk_scratch_init(mb->scratch, decoder) == -1)
+                return -1;
+        mb->decoder = decoder;
+        for (i = 0; i < decoder->field_cnt; i++) {
+                if (decoder->fields[i].type == CYK_TYPE_PADDING)
+                        continue;
+                mb->decoded[i] = cyk_field_column(&decoder->fields[i]);
+                if (cyk_column_adopt(root, mb->decoded[i]) == -1)
+                        return -1;
+        }
+        if (decoder->keep_corrupt) {
+                mb->corrupt = cyk_column_new("corrupt", "z", CYK_LAYOUT_BINARY, 0, 1);
+                return cyk_column_adopt(root, mb->corrupt);
+        }
+        return 0;
+}
+
+int cyk_message_batch_init(cyk_message_batch_t *mb,
+                           const int *columns,
+                           size_t column_cnt,
+                           int64_t max_bytes,
+                           const cyk_decoder_t *decoder) {
         cyk_column_t *root = cyk_column_new("", "+s", CYK_LAYOUT_STRUCT, 0, 0);
         size_t i;
 
@@ -57,7 +83,7 @@ int cyk_message_batch_init(cyk_message_batch_t *mb, const int *columns, size_t c
                         return -1;
                 mb->columns[columns[i]] = column;
         }
-        return 0;
+        return decoder ? cyk_init_decoding(mb, root, decoder) : 0;
 }
 
 void cyk_message_batch_clear(cyk_message_batch_t *mb) {
@@ -65,6 +91,10 @@ void cyk_message_batch_clear(cyk_message_batch_t *mb) {
         for (i = 0; i < mb->event_cnt; i++)
                 rd_kafka_message_destroy(mb->events[i]);
         free(mb->events);
+        if (mb->scratch)
+                cyk_scratch_clear(mb->scratch);
+        free(mb->scratch);
+        free(mb->decoded);
         if (mb->batch)
                 cyk_batch_release(mb->batch);
         memset(mb, 0, sizeof(*mb));
@@ -112,6 +142,7 @@ static inline int cyk_exceeds(const cyk_column_t *column, size_t more, int64_t m
 static int cyk_too_large(const cyk_message_batch_t *mb, const cyk_need_t *need) {
         cyk_column_t *const *columns = mb->columns;
         const cyk_column_t *header;
+        size_t i;
         if (columns[CYK_MESSAGE_KEY] && cyk_exceeds(columns[CYK_MESSAGE_KEY], need->key, mb->max_bytes))
                 return 1;
         if (columns[CYK_MESSAGE_VALUE] && cyk_exceeds(columns[CYK_MESSAGE_VALUE], need->value, mb->max_bytes))
@@ -125,12 +156,20 @@ static int cyk_too_large(const cyk_message_batch_t *mb, const cyk_need_t *need) 
                     cyk_exceeds(header->children[1], need->header_value, mb->max_bytes))
                         return 1;
         }
+        if (mb->corrupt && cyk_exceeds(mb->corrupt, need->value, mb->max_bytes))
+                return 1;
+        for (i = 0; mb->decoder && i < mb->decoder->field_cnt; i++) {
+                /* No decoded text is longer than the value it is in. */
+                if (mb->decoded[i] && cyk_exceeds(mb->decoded[i], need->value, mb->max_bytes))
+                        return 1;
+        }
         return 0;
 }
 
 static int cyk_reserve(cyk_message_batch_t *mb, const cyk_need_t *need) {
         cyk_column_t *const *columns = mb->columns;
         cyk_column_t *header;
+        size_t i;
         int which;
         for (which = 0; which < CYK_MESSAGE_COLUMNS; which++) {
                 size_t bytes = which == CYK_MESSAGE_KEY     ? need->key
@@ -145,6 +184,12 @@ static int cyk_reserve(cyk_message_batch_t *mb, const cyk_need_t *need) {
                 if (cyk_column_reserve(header, need->header_cnt, 0) == -1 ||
                     cyk_column_reserve(header->children[0], need->header_cnt, need->header_key) == -1 ||
                     cyk_column_reserve(header->children[1], need->header_cnt, need->header_value) == -1)
+                        return -1;
+        }
+        if (mb->corrupt && cyk_column_reserve(mb->corrupt, need->rows, need->value) == -1)
+                return -1;
+        for (i = 0; mb->decoder && i < mb->decoder->field_cnt; i++) {
+                if (mb->decoded[i] && cyk_column_reserve(mb->decoded[i], need->rows, need->value) == -1)
                         return -1;
         }
         return 0;
@@ -244,6 +289,34 @@ static void cyk_append_columns(cyk_message_batch_t *mb, rd_kafka_message_t *cons
         cyk_batch_root(mb->batch)->length += (int64_t)cnt;
 }
 
+/* ---- Decoding ---- */
+
+/* Appends a value to the decoded columns. Returns 1, 0 if it is corrupt and nothing was appended, -1 when out of
+ * memory. */
+static int cyk_append_decoded(cyk_message_batch_t *mb, const void *value, size_t len) {
+        const cyk_decoder_t *decoder = mb->decoder;
+        int result                   = value ? cyk_decode(decoder, mb->scratch, value, len) : 0;
+        size_t i;
+
+        if (result == -1)
+                return -1;
+        if (!result && value && decoder->stop_at_corrupt) {
+                mb->stopped = 1;
+                return 0;
+        }
+        for (i = 0; i < decoder->field_cnt; i++) {
+                if (!mb->decoded[i])
+                        continue;
+                if (result)
+                        cyk_append_cell(&decoder->fields[i], mb->decoded[i], &mb->scratch->cells[i]);
+                else
+                        cyk_column_append_null(mb->decoded[i]);
+        }
+        if (mb->corrupt)
+                cyk_append_binary(mb->corrupt, result ? NULL : value, len);
+        return 1;
+}
+
 /* ---- Chunks ---- */
 
 static int cyk_keep_event(cyk_message_batch_t *mb, rd_kafka_message_t *message) {
@@ -291,6 +364,14 @@ ptrdiff_t cyk_message_batch_append(cyk_message_batch_t *mb, rd_kafka_message_t *
                 if (need.rows) {
                         if (cyk_reserve(mb, &need) == -1)
                                 return taken ? (ptrdiff_t)taken : -1;
+                        for (i = 0; mb->decoder && i < need.rows; i++) {
+                                const rd_kafka_message_t *message = messages[taken + i];
+                                int result = cyk_append_decoded(mb, message->payload, message->len);
+                                if (result == -1 && !(taken + i))
+                                        return -1;
+                                if (result != 1)
+                                        need.rows = i;
+                        }
                         cyk_append_columns(mb, messages + taken, need.rows);
                         had += (int64_t)need.rows;
                         for (i = taken; i < taken + need.rows; i++)
@@ -311,6 +392,7 @@ ptrdiff_t cyk_message_batch_append(cyk_message_batch_t *mb, rd_kafka_message_t *
 int cyk_message_batch_append_row(cyk_message_batch_t *mb, const cyk_row_t *row) {
         cyk_column_t *const *columns = mb->columns;
         int32_t type                 = row->timestamp_type;
+        int result;
         cyk_need_t need              = {
                              .rows = 1, .key = row->key_len, .value = row->value_len, .topic = row->topic_len};
 
@@ -319,6 +401,8 @@ int cyk_message_batch_append_row(cyk_message_batch_t *mb, const cyk_row_t *row) 
                 return 0;
         if (cyk_reserve(mb, &need) == -1)
                 return -1;
+        if (mb->decoder && (result = cyk_append_decoded(mb, row->value, row->value_len)) != 1)
+                return result;
         if (columns[CYK_MESSAGE_KEY])
                 cyk_append_binary(columns[CYK_MESSAGE_KEY], row->key, row->key_len);
         if (columns[CYK_MESSAGE_VALUE])

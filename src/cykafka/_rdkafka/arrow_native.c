@@ -205,6 +205,17 @@ static size_t cyk_utf8_sequence(const unsigned char *s, size_t left) {
         return len;
 }
 
+int cyk_utf8_valid(const char *text, size_t len) {
+        size_t i = 0, sequence;
+        while (i < len) {
+                sequence = cyk_utf8_sequence((const unsigned char *)text + i, len - i);
+                if (!sequence)
+                        return 0;
+                i += sequence;
+        }
+        return 1;
+}
+
 void cyk_column_append_utf8(cyk_column_t *column, const char *text, size_t len) {
         const unsigned char *s = (const unsigned char *)text;
         uint8_t *out           = column->data.data + column->data.len;

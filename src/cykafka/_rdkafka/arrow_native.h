@@ -105,6 +105,7 @@ void cyk_column_append_bit(cyk_column_t *column, int bit);
 /* Ends a row of a list whose items are in its child, or of a struct. Rows of structs are never null. */
 void cyk_column_end_row(cyk_column_t *column);
 
+int cyk_utf8_valid(const char *text, size_t len);
 /* Appends a text in which each byte that is not part of valid UTF-8 becomes a question mark. */
 void cyk_column_append_utf8(cyk_column_t *column, const char *text, size_t len);
 
@@ -140,23 +141,35 @@ enum {
 /* The largest number of bytes in a column: offsets are int32. */
 #define CYK_COLUMN_BYTES_MAX INT32_MAX
 
+struct cyk_decoder_s;
+struct cyk_scratch_s;
+
 /* Columns of consumed messages while they are filled. */
 typedef struct cyk_message_batch_s {
         cyk_batch_t *batch;
         /* By CYK_MESSAGE_...; NULL if it was not asked for. */
         cyk_column_t *columns[CYK_MESSAGE_COLUMNS];
         int64_t max_bytes; /* of a column */
+        const struct cyk_decoder_s *decoder; /* borrowed; NULL if values are not decoded */
+        struct cyk_scratch_s *scratch;
+        cyk_column_t **decoded; /* by field, NULL for padding */
+        cyk_column_t *corrupt;  /* values that could not be decoded; may be NULL */
+        int stopped;            /* the next message's value is corrupt, and the decoder is to stop there */
         /* Errors and partition ends that came between the messages; owned. */
         rd_kafka_message_t **events;
         size_t event_cnt;
         size_t event_cap;
 } cyk_message_batch_t;
 
-/* columns: CYK_MESSAGE_... in the order wanted. Returns 0 or -1 (out of memory). */
-int cyk_message_batch_init(cyk_message_batch_t *mb, const int *columns, size_t column_cnt, int64_t max_bytes);
+/* columns: CYK_MESSAGE_... in the order wanted; decoder may be NULL. Returns 0 or -1 (out of memory). */
+int cyk_message_batch_init(cyk_message_batch_t *mb,
+                           const int *columns,
+                           size_t column_cnt,
+                           int64_t max_bytes,
+                           const struct cyk_decoder_s *decoder);
 void cyk_message_batch_clear(cyk_message_batch_t *mb);
 /* Appends messages and destroys them. Returns how many were taken: fewer than cnt if a column would become larger
- * than max_bytes (unless it is empty), or memory is short: -1 if not even the first was taken because of that. */
+ * than max_bytes (unless it is empty), it stopped at a corrupt value, or memory is short: -1 if not even the first was taken because of that. */
 ptrdiff_t cyk_message_batch_append(cyk_message_batch_t *mb, rd_kafka_message_t **messages, size_t cnt);
 
 /* A message that is no longer librdkafka's; everything is borrowed. */
@@ -174,7 +187,7 @@ typedef struct cyk_row_s {
         const rd_kafka_headers_t *headers;
 } cyk_row_t;
 
-/* Returns 1 if it was appended, 0 if it does not fit, -1 when out of memory. */
+/* Returns 1 if it was appended, 0 if it does not fit or is corrupt, -1 when out of memory. */
 int cyk_message_batch_append_row(cyk_message_batch_t *mb, const cyk_row_t *row);
 
 #endif

@@ -218,7 +218,8 @@ cdef class Consumer(Client):
         self._unreturned = self._unreturned[most:] or None
         return result
 
-    def consume_arrow(self, num_messages=10000, timeout=-1, *, columns=None, min_messages=1, max_bytes=None):
+    def consume_arrow(self, num_messages=10000, timeout=-1, *, columns=None, min_messages=1, max_bytes=None,
+                      decode=None):
         """Return a batch of messages as columns, serving callbacks while it waits.
 
         The columns are made straight from librdkafka's buffers, without a Python object per message; no Arrow library
@@ -234,20 +235,23 @@ cdef class Consumer(Client):
             min_messages: Wait until there are so many, or the time is over.
             max_bytes: Largest size of a column's data, by default and at most 2,147,483,647, what Arrow's 32-bit
                 offsets can hold. What does not fit is returned by the next call; a larger message comes alone.
+            decode: `JsonDecoder` or `StructDecoder`: the fields of the values as further columns, and no ``value``
+                unless columns names it.
 
         Returns:
             RecordBatch: The messages, and apart from them errors and partition ends; no rows on time-out or `wakeup`.
 
         Raises:
             Exception: What a callback raised; no message is lost by that.
-            TypeError, ValueError: If a number is out of range, or there is no such column.
+            TypeError, ValueError: If a number is out of range, or there is no such column. ValueError also for a
+                corrupt value, if decode says ``on_error="raise"``.
             KeyboardInterrupt: On Ctrl-C, within 50 ms; messages fetched until then are returned by the next call.
             RuntimeError: If the consumer is closed, also by another thread meanwhile.
         """
-        return consume_columns(self, num_messages, timeout, columns, min_messages, max_bytes)
+        return consume_columns(self, num_messages, timeout, columns, min_messages, max_bytes, decode)
 
     def arrow_batches(self, num_messages=10000, timeout=-1, *, columns=None, min_messages=1, max_rows=None,
-                      until_end=False, max_bytes=None):
+                      until_end=False, max_bytes=None, decode=None):
         """Return a stream of messages as columns: an iterator of batches that Arrow libraries read as a whole, too.
 
         Args:
@@ -259,6 +263,7 @@ cdef class Consumer(Client):
             until_end: End the stream when every assigned partition has been read to its end, as it was when it was
                 reached. Needs ``enable.partition.eof=true``.
             max_bytes: Largest size of a column's data, as in `consume_arrow`.
+            decode: `JsonDecoder` or `StructDecoder`, as in `consume_arrow`.
 
         Returns:
             RecordBatchStream: Nothing is consumed before it is read. `wakeup` ends it, too.
@@ -269,7 +274,7 @@ cdef class Consumer(Client):
         """
         self._check_open()
         return make_record_batch_stream(self, num_messages, timeout, columns, min_messages, max_rows, until_end,
-                                        max_bytes)
+                                        max_bytes, decode)
 
     def __iter__(self):
         self._check_open()
