@@ -181,7 +181,7 @@ def parse_duration(text: str, *, default_unit: str = "ms") -> float:
     return int(found[1]) * _UNITS_MS[found[2] or default_unit] / 1000
 
 
-class Reader:
+class GivenOptions:
     """Takes options out of Spark's dictionary, whatever their case, with checks and errors that name them.
 
     Args:
@@ -265,7 +265,7 @@ def read_options(options: Mapping[str, str], *, streaming: bool) -> ReadOptions:
     Raises:
         OptionError: An option is missing, malformed, not supported, or contradicts another one.
     """
-    given = Reader(options)
+    given = GivenOptions(options)
     kafka = given.kafka()
     group_id = kafka.pop("group.id", None)
     topics = _topics(given)
@@ -317,7 +317,7 @@ def write_options(options: Mapping[str, str], *, streaming: bool) -> WriteOption
     Raises:
         OptionError: An option is missing, malformed, not supported, or contradicts another one.
     """
-    given = Reader(options)
+    given = GivenOptions(options)
     kafka = given.kafka()
     check_bootstrap(kafka)
     named = (given.text("delivery") or Delivery.AT_LEAST_ONCE.value).lower()
@@ -362,7 +362,7 @@ def _or(value: int | None, default: int) -> int:
     return default if value is None else value
 
 
-def _topics(given: Reader) -> Topics:
+def _topics(given: GivenOptions) -> Topics:
     names = [name for name in ("subscribe", "subscribePattern", "assign") if given.has(name)]
     if not names:
         raise OptionError(
@@ -407,7 +407,7 @@ def _assigned(text: str) -> tuple[TopicPartition, ...]:
     return tuple(sorted(set(result)))
 
 
-def _position(given: Reader, start: str, default: PositionKind) -> Position:
+def _position(given: GivenOptions, start: str, default: PositionKind) -> Position:
     single, by_time, offsets = f"{start}Timestamp", f"{start}OffsetsByTimestamp", f"{start}Offsets"
     if given.has(single):
         timestamp = given.integer(single, least=0)
@@ -428,7 +428,7 @@ def _position(given: Reader, start: str, default: PositionKind) -> Position:
     return Position(default, option=offsets)
 
 
-def _starting(given: Reader, *, streaming: bool) -> Position:
+def _starting(given: GivenOptions, *, streaming: bool) -> Position:
     starting = _position(given, "starting", PositionKind.LATEST if streaming else PositionKind.EARLIEST)
     if not streaming:
         if starting.kind is PositionKind.LATEST:
@@ -442,7 +442,7 @@ def _starting(given: Reader, *, streaming: bool) -> Position:
     return starting
 
 
-def _ending(given: Reader, *, streaming: bool) -> Position:
+def _ending(given: GivenOptions, *, streaming: bool) -> Position:
     if streaming:
         for name in ("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets"):
             if given.has(name):
@@ -455,7 +455,7 @@ def _ending(given: Reader, *, streaming: bool) -> Position:
     return ending
 
 
-def _stream_limits(given: Reader, *, streaming: bool) -> tuple[int | None, int | None]:
+def _stream_limits(given: GivenOptions, *, streaming: bool) -> tuple[int | None, int | None]:
     most = given.integer("maxOffsetsPerTrigger", least=1)
     least = given.integer("minOffsetsPerTrigger", least=1)
     if most is not None and least is not None and least > most:
