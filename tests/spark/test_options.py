@@ -41,9 +41,7 @@ def test_defaults_are_those_of_the_jvm_connector():
     assert stream.max_trigger_delay == 900
     assert stream.group_id_prefix == "spark-kafka-source"
     assert batch.group_id_prefix == "spark-kafka-relation"
-    assert (stream.max_offsets_per_trigger, stream.min_partitions, stream.max_records_per_partition) == (
-        None,
-    ) * 3
+    assert (stream.max_offsets_per_trigger, stream.min_partitions, stream.max_records_per_partition) == (None,) * 3
 
 
 def test_precedence_of_starts():

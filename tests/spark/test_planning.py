@@ -1,5 +1,7 @@
 """Which offsets batches and tasks read."""
 
+import itertools
+
 import pytest
 
 from cykafka.spark.offsets import TopicPartition
@@ -29,7 +31,7 @@ def assert_covers(planned, whole):
             continue
         assert parts[0].start == each.start
         assert parts[-1].end == each.end
-        assert all(before.end == after.start for before, after in zip(parts, parts[1:], strict=False))
+        assert all(before.end == after.start for before, after in itertools.pairwise(parts))
 
 
 def test_one_task_for_each_partition_that_has_something():

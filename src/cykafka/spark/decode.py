@@ -75,8 +75,7 @@ def kafka_schema(options: Mapping[str, str]) -> str:
         elif name != "raw":
             raise OptionError(
                 f"{field}Format",
-                f"{name} needs a schema: give the fields of the value by .schema(...), or '{field} "
-                "struct<...>'",
+                f"{name} needs a schema: give the fields of the value by .schema(...), or '{field} struct<...>'",
             )
     return ", ".join(f"{name} {kind}" for name, kind in types.items())
 
@@ -172,8 +171,7 @@ def _role(name: str, kind: DataType, options: ReadOptions, corrupt_name: str) ->
     if options.value_format in {"raw", "string"}:
         raise SchemaError(
             name,
-            f"is none of Kafka's columns ({', '.join(_KAFKA_TYPES)}); to decode values into columns set "
-            "'valueFormat'",
+            f"is none of Kafka's columns ({', '.join(_KAFKA_TYPES)}); to decode values into columns set 'valueFormat'",
         )
     return Role.FIELD
 

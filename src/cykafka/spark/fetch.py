@@ -35,9 +35,7 @@ class RangeFetcher:
         wanted: The range.
     """
 
-    def __init__(
-        self, options: ReadOptions, group_id: str, columns: Sequence[str], wanted: OffsetRange
-    ) -> None:
+    def __init__(self, options: ReadOptions, group_id: str, columns: Sequence[str], wanted: OffsetRange) -> None:
         self._options = options
         self._group_id = group_id
         self._columns = list(columns)
@@ -145,8 +143,7 @@ class RangeFetcher:
         report_data_loss(
             self._options,
             "COULD_NOT_READ_OFFSET_RANGE",
-            f"{self._name} has offsets {low} to {high} now; {self._position} to {self._wanted.end} were to "
-            "be read.",
+            f"{self._name} has offsets {low} to {high} now; {self._position} to {self._wanted.end} were to be read.",
         )
         if self._position < low < min(self._wanted.end, high):
             self._position = low

@@ -49,9 +49,7 @@ class Decoder(Protocol):
         """
 
 
-def make_decoder(
-    field: str, name: str, kind: DataType, arrow_type: pa.DataType, options: Mapping[str, str]
-) -> Decoder:
+def make_decoder(field: str, name: str, kind: DataType, arrow_type: pa.DataType, options: Mapping[str, str]) -> Decoder:
     """Make the decoder that ``keyFormat`` or ``valueFormat`` asks for; called on a worker.
 
     Args:
@@ -92,9 +90,7 @@ def check_format(field: str, name: str, kind: DataType, options: Mapping[str, st
     option = f"{field}Format"
     expected = {"raw": BinaryType, "string": StringType}.get(name)
     if expected is not None and not isinstance(kind, expected):
-        raise SchemaError(
-            field, f"is {kind.simpleString()}, but '{option}' {name} gives {expected().simpleString()}"
-        )
+        raise SchemaError(field, f"is {kind.simpleString()}, but '{option}' {name} gives {expected().simpleString()}")
     if name == "struct":
         if not isinstance(kind, StructType):
             raise SchemaError(field, f"is {kind.simpleString()}, but '{option}' struct gives a struct")
@@ -147,7 +143,7 @@ class JsonDecoder:
         self._type = arrow_type
         self._at_once = _can_parse_at_once(kind)
 
-    def __call__(self, data: pa.Array, topic: str) -> Decoded:  # noqa: ARG002
+    def __call__(self, data: pa.Array, topic: str) -> Decoded:
         """Decode a column of JSON texts."""
         if self._at_once and len(data) > 0:
             result = self._parse_at_once(data)
@@ -352,14 +348,12 @@ class StructDecoder:
         options: Options of decoding; names in lower case.
     """
 
-    def __init__(
-        self, field: str, kind: DataType, arrow_type: pa.DataType, options: Mapping[str, str]
-    ) -> None:
+    def __init__(self, field: str, kind: DataType, arrow_type: pa.DataType, options: Mapping[str, str]) -> None:
         self._layout = StructLayout.parse(field, options, kind)
         self._type = arrow_type
         self._dtype = _numpy_dtype(self._layout, f"{field}Format")
 
-    def __call__(self, data: pa.Array, topic: str) -> Decoded:  # noqa: ARG002
+    def __call__(self, data: pa.Array, topic: str) -> Decoded:
         """Decode a column of records."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -398,9 +392,7 @@ def _numpy_dtype(layout: StructLayout, option: str) -> Any:
     try:
         import numpy as np
     except ImportError:
-        raise OptionError(
-            option, "struct needs the package numpy on every worker: pip install numpy"
-        ) from None
+        raise OptionError(option, "struct needs the package numpy on every worker: pip install numpy") from None
     order = {"!": ">", "=": "="}.get(layout.format[0], layout.format[0])
     sizes = {"l": "i4", "L": "u4", "i": "i4", "I": "u4", "h": "i2", "H": "u2", "b": "i1", "B": "u1",
              "q": "i8", "Q": "u8", "f": "f4", "d": "f8", "?": "?"}  # fmt: skip
@@ -433,9 +425,7 @@ def _struct_column(values: Any, code: str, arrow_type: pa.DataType) -> pa.Array:
 
     if code.endswith("s"):
         width = int(code[:-1])
-        raw = pa.Array.from_buffers(
-            pa.binary(width), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))]
-        )
+        raw = pa.Array.from_buffers(pa.binary(width), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
         if pa.types.is_string(arrow_type):
             return pc.ascii_rtrim(raw.cast(pa.binary()).cast(pa.string()), "\0")
         return raw.cast(arrow_type)

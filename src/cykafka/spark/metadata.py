@@ -61,9 +61,7 @@ class KafkaMetadata:
         self._options = options
         self._group_id = group_id
         self._consumer: Consumer | None = None
-        self._pattern = (
-            None if options.topics.pattern is None else compile_java_pattern(options.topics.pattern)
-        )
+        self._pattern = None if options.topics.pattern is None else compile_java_pattern(options.topics.pattern)
 
     def close(self) -> None:
         """Close the connections; a later call opens new ones."""
@@ -250,9 +248,7 @@ class KafkaMetadata:
 
         return self._with_retries("get offsets", ask)
 
-    def _offsets_for_times(
-        self, position: Position, times: Mapping[TopicPartition, int], *, is_start: bool
-    ) -> Offsets:
+    def _offsets_for_times(self, position: Position, times: Mapping[TopicPartition, int], *, is_start: bool) -> Offsets:
         found = self._ask(times)
         nothing = {each for each, offset in found.items() if offset < 0}
         if nothing and is_start and not self._options.on_no_match_latest:
@@ -289,6 +285,5 @@ def _check_same_partitions(position: Position, partitions: set[TopicPartition]) 
         advice = " (-1 stands for latest, -2 for earliest)" if position.kind is PositionKind.OFFSETS else ""
         raise OptionError(
             position.option,
-            f"must name exactly the partitions that are read{advice}; not named: {missing}; not read: "
-            f"{unknown}",
+            f"must name exactly the partitions that are read{advice}; not named: {missing}; not read: {unknown}",
         )

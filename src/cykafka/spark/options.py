@@ -193,9 +193,7 @@ class GivenOptions:
 
     def kafka(self) -> dict[str, str]:
         """The ``kafka.*`` options without that prefix."""
-        return {
-            name[len(PREFIX) :]: value for name, value in self._options.items() if name.startswith(PREFIX)
-        }
+        return {name[len(PREFIX) :]: value for name, value in self._options.items() if name.startswith(PREFIX)}
 
     def text(self, name: str) -> str | None:
         """Text that is not blank, without blanks around it."""
@@ -240,9 +238,7 @@ class GivenOptions:
             numbers = parse_numbers(json.loads(text), example)
         except ValueError as error:
             problem = (
-                str(error)
-                if not isinstance(error, json.JSONDecodeError)
-                else f"expected e.g. {example}, got {text}"
+                str(error) if not isinstance(error, json.JSONDecodeError) else f"expected e.g. {example}, got {text}"
             )
             raise OptionError(name, problem) from None
         if not numbers:
@@ -279,8 +275,7 @@ def read_options(options: Mapping[str, str], *, streaming: bool) -> ReadOptions:
     return ReadOptions(
         topics=topics,
         consumer=source_config(kafka),
-        group_id_prefix=given.text("groupIdPrefix")
-        or ("spark-kafka-source" if streaming else "spark-kafka-relation"),
+        group_id_prefix=given.text("groupIdPrefix") or ("spark-kafka-source" if streaming else "spark-kafka-relation"),
         group_id=group_id,
         starting=_starting(given, streaming=streaming),
         ending=_ending(given, streaming=streaming),
@@ -331,13 +326,9 @@ def write_options(options: Mapping[str, str], *, streaming: bool) -> WriteOption
             "'txnAppId' and 'txnVersion' must be set together",
         )
     if app_id is not None and delivery is Delivery.AT_LEAST_ONCE:
-        raise OptionError(
-            "txnAppId", "has no effect without 'delivery' exactly_once; set that, or leave it out"
-        )
+        raise OptionError("txnAppId", "has no effect without 'delivery' exactly_once; set that, or leave it out")
     if app_id is not None and streaming:
-        raise OptionError(
-            "txnAppId", "is for batch writes; a streaming query has an id and batch numbers itself"
-        )
+        raise OptionError("txnAppId", "is for batch writes; a streaming query has an id and batch numbers itself")
     if delivery is Delivery.EXACTLY_ONCE and not streaming and app_id is None:
         raise OptionError(
             "txnAppId",
@@ -365,9 +356,7 @@ def _or(value: int | None, default: int) -> int:
 def _topics(given: GivenOptions) -> Topics:
     names = [name for name in ("subscribe", "subscribePattern", "assign") if given.has(name)]
     if not names:
-        raise OptionError(
-            "subscribe", "one of 'subscribe', 'subscribePattern' and 'assign' must say what to read"
-        )
+        raise OptionError("subscribe", "one of 'subscribe', 'subscribePattern' and 'assign' must say what to read")
     if len(names) > 1:
         raise OptionError(names[0], f"contradicts '{names[1]}'; only one of them can say what to read")
     if names[0] == "subscribe":
@@ -432,13 +421,9 @@ def _starting(given: GivenOptions, *, streaming: bool) -> Position:
     starting = _position(given, "starting", PositionKind.LATEST if streaming else PositionKind.EARLIEST)
     if not streaming:
         if starting.kind is PositionKind.LATEST:
-            raise OptionError(
-                "startingOffsets", "'latest' would read nothing in a batch; use earliest or offsets"
-            )
+            raise OptionError("startingOffsets", "'latest' would read nothing in a batch; use earliest or offsets")
         if starting.kind is PositionKind.OFFSETS and LATEST in starting.by_partition.values():
-            raise OptionError(
-                "startingOffsets", "-1 (latest) would read nothing in a batch; use offsets or -2"
-            )
+            raise OptionError("startingOffsets", "-1 (latest) would read nothing in a batch; use offsets or -2")
     return starting
 
 

@@ -58,9 +58,7 @@ def plan_ranges(
         (each for each in ranges if each.size > 0), key=lambda each: (each.topic, each.partition, each.start)
     )
     if max_records_per_partition is not None:
-        whole = [
-            part for each in whole for part in _split(each, math.ceil(each.size / max_records_per_partition))
-        ]
+        whole = [part for each in whole for part in _split(each, math.ceil(each.size / max_records_per_partition))]
     if min_partitions is None or len(whole) >= min_partitions:
         return whole
     total = sum(each.size for each in whole)
@@ -92,9 +90,7 @@ def _split(whole: OffsetRange, parts: int) -> list[OffsetRange]:
     return result
 
 
-def rate_limit(
-    max_offsets: int, start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, int]
-) -> Offsets:
+def rate_limit(max_offsets: int, start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, int]) -> Offsets:
     """Move the end of a batch nearer, so that it has about `max_offsets` offsets.
 
     The limit is shared out in proportion to what each partition has waiting: rounded down, but up when it
@@ -127,9 +123,7 @@ class TriggerDelay:
         clock: Time in seconds.
     """
 
-    def __init__(
-        self, min_offsets: int, max_delay: float, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, min_offsets: int, max_delay: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._min_offsets = min_offsets
         self._max_delay = max_delay
         self._clock = clock

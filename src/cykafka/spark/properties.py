@@ -24,8 +24,7 @@ _RENAMED = {
 _NOT_NEEDED = "librdkafka has no such setting; leave it out"
 _JAVA_CLASS = "it names a Java class, and no Java runs here; leave it out"
 _REFUSED = {
-    "max.poll.records": f"{_NOT_NEEDED} (limit a batch with 'maxOffsetsPerTrigger' or "
-    "'maxRecordsPerPartition')",
+    "max.poll.records": f"{_NOT_NEEDED} (limit a batch with 'maxOffsetsPerTrigger' or 'maxRecordsPerPartition')",
     "max.block.ms": f"{_NOT_NEEDED} (a full queue is waited for)",
     "default.api.timeout.ms": f"{_NOT_NEEDED} (see 'fetchOffset.numRetries' and 'kafka.socket.timeout.ms')",
     "metric.reporters": _JAVA_CLASS,
@@ -75,6 +74,9 @@ _SOURCE_DEFAULTS: dict[str, str | int | bool] = {
     "isolation.level": "read_uncommitted",
     # A task drains its queue faster than the network fills it. By default librdkafka stops fetching for a
     # second whenever 100,000 messages wait.
+    # What a task reads is there already: there is nothing to wait for, and a request that waits at the end
+    # of a partition would hold up the next task.
+    "fetch.wait.max.ms": 5,
     "fetch.queue.backoff.ms": 1,
     "queued.min.messages": 1_000_000,
     "queued.max.messages.kbytes": 65_536,
@@ -200,9 +202,7 @@ def _translate_truststore(tls: dict[str, str]) -> None:
             )
         tls["ssl.ca.location"] = location
     if "ssl.truststore.password" in tls:
-        raise OptionError(
-            "kafka.ssl.truststore.password", "PEM files of certificates have no password; leave it out"
-        )
+        raise OptionError("kafka.ssl.truststore.password", "PEM files of certificates have no password; leave it out")
 
 
 def _translate_keystore(tls: dict[str, str]) -> None:
@@ -227,9 +227,7 @@ def _translate_keystore(tls: dict[str, str]) -> None:
 def _parse_jaas(text: str) -> dict[str, str]:
     """Translate a JAAS entry of a log-in that needs no Java, without ever repeating the secret in it."""
     option = "kafka.sasl.jaas.config"
-    found = re.fullmatch(
-        r"\s*([\w.]+)\s+(?:required|requisite|sufficient|optional)\b(.*?);?\s*", text, re.DOTALL
-    )
+    found = re.fullmatch(r"\s*([\w.]+)\s+(?:required|requisite|sufficient|optional)\b(.*?);?\s*", text, re.DOTALL)
     if found is None:
         raise OptionError(option, "must be '<log-in module> required name=\"value\" ...;'")
     module = found[1].rsplit(".", 1)[-1]

@@ -331,9 +331,7 @@ def _check_topics(options: ReadOptions, found: Mapping[TopicPartition, object] |
     existing = {each.topic for each in found}
     missing = [name for name in options.topics.subscribe if name not in existing]
     if missing:
-        raise FetchError(
-            f"Option 'subscribe': topics do not exist (or may not be seen): {', '.join(missing)}"
-        )
+        raise FetchError(f"Option 'subscribe': topics do not exist (or may not be seen): {', '.join(missing)}")
     absent = set(options.topics.assign) - set(found)
     if absent:
         raise FetchError(f"Option 'assign': partitions do not exist: {_names(absent)}")

@@ -97,9 +97,7 @@ _consumers: ClientCache[Consumer] = ClientCache()
 _producers: ClientCache[Producer] = ClientCache()
 
 
-def consumer(
-    config: Config, group_id: str, options: CacheOptions
-) -> contextlib.AbstractContextManager[Consumer]:
+def consumer(config: Config, group_id: str, options: CacheOptions) -> contextlib.AbstractContextManager[Consumer]:
     """Lend a consumer of this process.
 
     Args:

@@ -1,0 +1,85 @@
+"""What the tests of the Spark data source share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cykafka import Producer
+from tests.support.jars import Artifact, Bundle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+_ALL = ("*:*",)
+
+#: Spark's own connector. Its poms name repositories that need not be there, so nothing transitive is resolved.
+CONNECTOR = Bundle(
+    "spark-kafka-4.2.0",
+    (
+        Artifact("org.apache.spark", "spark-sql-kafka-0-10_2.13", "4.2.0", without=_ALL),
+        Artifact("org.apache.spark", "spark-token-provider-kafka-0-10_2.13", "4.0.0", without=_ALL),
+        Artifact("org.apache.kafka", "kafka-clients", "3.9.2", without=_ALL),
+        Artifact("org.apache.commons", "commons-pool2", "2.13.1", without=_ALL),
+    ),
+)
+JVM, OURS = "kafka", "cykafka"
+
+
+def send(kafka: Any, topic: str, values: Iterable[Any], *, partition: int | None = None, **fields: Any) -> None:
+    """Produce records and wait until they are there.
+
+    Args:
+        kafka: Cluster.
+        topic: Topic.
+        values: Values; None, bytes or str.
+        partition: Partition; by default the records go round robin over two.
+        fields: More arguments of `Producer.produce`, the same for all.
+    """
+    with Producer({"bootstrap.servers": kafka.bootstrap_servers, "linger.ms": 0}) as producer:
+        for number, value in enumerate(values):
+            producer.produce(topic, value, partition=number % 2 if partition is None else partition, **fields)
+        assert producer.flush(30) == 0
+
+
+def read(session: SparkSession, form: str, kafka: Any, **options: Any) -> DataFrame:
+    """Make a batch read; dots in names of options are written as two underscores."""
+    reader = session.read.format(form).option("kafka.bootstrap.servers", kafka.bootstrap_servers)
+    return with_options(reader, options).load()
+
+
+def read_stream(session: SparkSession, form: str, kafka: Any, **options: Any) -> DataFrame:
+    """Make a streaming read; dots in names of options are written as two underscores."""
+    reader = session.readStream.format(form).option("kafka.bootstrap.servers", kafka.bootstrap_servers)
+    return with_options(reader, options).load()
+
+
+def with_options(builder: Any, options: dict[str, Any]) -> Any:
+    """Set options; dots in names are written as two underscores, and `schema` is the schema."""
+    for name, value in options.items():
+        builder = builder.schema(value) if name == "schema" else builder.option(name.replace("__", "."), value)
+    return builder
+
+
+def rows(frame: DataFrame) -> list[Row]:
+    """All rows, in the order of partition and offset."""
+    return frame.orderBy("topic", "partition", "offset").collect()
+
+
+def ranges(frame: DataFrame) -> list[tuple[str, int, int, int]]:
+    """What each task reads: topic, partition, first and last offset."""
+    from pyspark.sql import functions as F
+
+    found = (
+        frame.groupBy(F.spark_partition_id().alias("task"), "topic", "partition")
+        .agg(F.min("offset").alias("first"), F.max("offset").alias("last"))
+        .orderBy("topic", "partition", "first")
+        .collect()
+    )
+    return [(each.topic, each.partition, each.first, each.last) for each in found]
+
+
+def values(collected: Sequence[Row]) -> list[bytes]:
+    """The values of rows."""
+    return [bytes(each.value) for each in collected]
