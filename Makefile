@@ -70,6 +70,7 @@ test-slow: build $(VENV)/.group-test
 
 bench: build $(VENV)/.group-test $(VENV)/.group-bench
 	$(PY) -m tests.benchmarks
+	$(PY) -m pytest tests/benchmarks -o addopts="--strict-markers" -m benchmark
 
 lint: $(VENV)/.group-lint
 	$(PY) -m ruff check .
