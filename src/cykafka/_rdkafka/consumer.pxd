@@ -19,4 +19,5 @@ cdef class Consumer(Client):
     cdef int _apply_rebalance(self, cyk_handle_t *handle, cyk_event_t *event) except -1
     cdef Message _take(self, rd_kafka_message_t *native)
     cdef list _make_messages(self, rd_kafka_message_t **batch, Py_ssize_t count)
+    cdef int _append_messages(self, list result, rd_kafka_message_t **batch, Py_ssize_t count) except -1
     cdef rd_kafka_topic_partition_list_t *_offsets_of(self, object message, object offsets) except NULL

@@ -9,6 +9,10 @@ _consume_waits_for_all = False
 
 cdef Py_ssize_t MAX_BATCH = 1000000
 
+cdef enum:
+    # How many messages consume() copies and destroys at a time.
+    CHUNK = 256
+
 
 def set_consume_waits_for_all(waits):
     """Choose whether consumers made from now on wait in consume() until all messages asked for are there.
@@ -78,22 +82,27 @@ cdef class Consumer(Client):
         finally:
             rd_kafka_message_destroy(native)
 
-    cdef list _make_messages(self, rd_kafka_message_t **batch, Py_ssize_t count):
-        """Copy a batch of native messages and destroy them all, also if that fails half-way."""
+    cdef int _append_messages(self, list result, rd_kafka_message_t **batch, Py_ssize_t count) except -1:
+        """Copy native messages to the end of a list and destroy them all, also if that fails half-way."""
         cdef Py_ssize_t i
-        cdef list result
-        cdef object message
+        cdef const rd_kafka_topic_t *last_topic = NULL
+        cdef object topic = None
         try:
-            result = PyList_New(count)
             for i in range(count):
-                message = make_message(
-                    batch[i], None if batch[i].rkt is NULL else self._topic_name(batch[i].rkt))
-                Py_INCREF(message)
-                PyList_SET_ITEM(result, i, message)
+                if batch[i].rkt is not last_topic:
+                    last_topic = batch[i].rkt
+                    topic = None if last_topic is NULL else self._topic_name(last_topic)
+                result.append(make_message(batch[i], topic))
         finally:
             with nogil:
                 for i in range(count):
                     rd_kafka_message_destroy(batch[i])
+        return 0
+
+    cdef list _make_messages(self, rd_kafka_message_t **batch, Py_ssize_t count):
+        """Copy and destroy native messages."""
+        cdef list result = []
+        self._append_messages(result, batch, count)
         return result
 
     def poll(self, timeout=-1):
@@ -123,7 +132,7 @@ cdef class Consumer(Client):
                     self._serve_pending(handle)
                     self._check_open()
                 # Without waiting, and so without releasing the GIL: prefetched messages cost no thread switch.
-                native = rd_kafka_consumer_poll(cyk_handle_rk(handle), 0)
+                native = cyk_consumer_take(handle)
                 if native is not NULL:
                     return self._take(native)
                 if cyk_handle_pending(handle):
@@ -160,13 +169,14 @@ cdef class Consumer(Client):
         cdef Py_ssize_t most = num_messages
         cdef Py_ssize_t least
         cdef Py_ssize_t count = 0
-        cdef Py_ssize_t fetched
+        cdef Py_ssize_t fetched, wanted
         cdef int64_t timeout_us = as_timeout_us(timeout)
         cdef int64_t deadline = deadline_after(timeout_us)
         cdef int64_t left
-        cdef rd_kafka_message_t **batch
+        cdef rd_kafka_message_t *batch[CHUNK]
         cdef rd_kafka_queue_t *queue
         cdef cyk_handle_t *handle
+        cdef list result = []
         if not 0 <= most <= MAX_BATCH:
             raise ValueError(f"num_messages must be between 0 and 1000000 (1M), not {num_messages}")
         least = (most if self._wait_for_all else 1) if min_messages is None else min_messages
@@ -174,42 +184,43 @@ cdef class Consumer(Client):
             raise ValueError(f"min_messages must be between 0 and num_messages, not {min_messages}")
         handle = self._enter()
         queue = cyk_handle_queue(handle)
-        batch = <rd_kafka_message_t **>malloc(max(most, 1) * sizeof(rd_kafka_message_t *))
         try:
-            if batch is NULL:
-                raise MemoryError
             if most == 0:
-                return []
+                return result
             if self._unreturned is not None:
                 return self._return_unreturned(most)
-            try:
-                while True:
-                    # With messages in hand callbacks wait for the next call: they might raise.
-                    if count == 0 and cyk_handle_pending(handle):
-                        self._serve_pending(handle)
-                        self._check_open()
-                    with nogil:
-                        fetched = rd_kafka_consume_batch_queue(queue, 0, batch + count, most - count)
-                    if fetched > 0:
-                        count += fetched
-                    if count >= least and count > 0:
-                        break
-                    if cyk_handle_pending(handle):
-                        if count == 0:
-                            continue
-                        # A callback, a rebalance above all, is not held up for the sake of a fuller batch.
-                        break
-                    left = time_left(deadline)
-                    if left == 0 or self._wait(handle, left) == CYK_WAIT_WOKEN:
-                        break
-            except BaseException:
-                # Their positions have moved on: what is in hand goes to the next call.
-                if count > 0:
-                    self._unreturned = self._make_messages(batch, count)
-                raise
-            return self._make_messages(batch, count)
+            while True:
+                # With messages in hand callbacks wait for the next call: they might raise.
+                if count == 0 and cyk_handle_pending(handle):
+                    self._serve_pending(handle)
+                    self._check_open()
+                # In chunks, so that a message is copied and destroyed while it is in the processor's cache.
+                wanted = min(most - count, CHUNK)
+                with nogil:
+                    fetched = rd_kafka_consume_batch_queue(queue, 0, batch, wanted)
+                if fetched > 0:
+                    self._append_messages(result, batch, fetched)
+                    count += fetched
+                    if count == most:
+                        return result
+                    if fetched == wanted:
+                        continue
+                if count >= least and count > 0:
+                    return result
+                if cyk_handle_pending(handle):
+                    if count == 0:
+                        continue
+                    # A callback, a rebalance above all, is not held up for the sake of a fuller batch.
+                    return result
+                left = time_left(deadline)
+                if left == 0 or self._wait(handle, left) == CYK_WAIT_WOKEN:
+                    return result
+        except BaseException:
+            # Their positions have moved on: what is in hand goes to the next call.
+            if count > 0:
+                self._unreturned = result
+            raise
         finally:
-            free(batch)
             self._exit(handle)
 
     def _return_unreturned(self, Py_ssize_t most):

@@ -238,16 +238,17 @@ cdef inline Message new_message():
 cdef Message make_message(rd_kafka_message_t *native, object topic):
     """Copy a consumed message; its headers are taken out of the native one, which stays the caller's."""
     cdef Message message = new_message()
-    cdef rd_kafka_timestamp_type_t timestamp_type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
+    cdef cyk_fields_t fields
+    cyk_message_fields(native, &fields)
     message._topic = topic
     message._partition = native.partition
     message._offset = native.offset
     message._latency_us = -1
     message._delivery_count = -1
     message._status = -1
-    message._timestamp = rd_kafka_message_timestamp(native, &timestamp_type)
-    message._timestamp_type = timestamp_type
-    message._leader_epoch = rd_kafka_message_leader_epoch(native)
+    message._timestamp = fields.timestamp
+    message._timestamp_type = fields.timestamp_type
+    message._leader_epoch = fields.leader_epoch
     if native.payload is not NULL:
         message._value = PyBytes_FromStringAndSize(<const char *>native.payload, native.len)
     if native.key is not NULL:

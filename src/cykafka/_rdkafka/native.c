@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "rdkafka_mock_int.h"
+#include "rdkafka_offset.h"
 #include "rdkafka_queue.h"
 
 #ifndef _WIN32
@@ -361,6 +362,50 @@ int cyk_handle_take_wakeup(cyk_handle_t *h) {
                 return 0;
         rd_atomic32_set(&h->wakeups, 0);
         return 1;
+}
+
+/* ---- Consuming ---- */
+
+rd_kafka_message_t *cyk_consumer_take(cyk_handle_t *h) {
+        rd_kafka_q_t *rkq = h->queue->rkqu_q;
+        rd_kafka_op_t *rko;
+
+        mtx_lock(&rkq->rkq_lock);
+        rko = TAILQ_FIRST(&rkq->rkq_q);
+        /* Anything but a plain fetched message goes the long way: callbacks, errors, a queue that is forwarded. */
+        if (unlikely(rkq->rkq_fwdq || !rko || rko->rko_type != RD_KAFKA_OP_FETCH || rko->rko_err ||
+                     rd_kafka_op_version_outdated(rko, 0))) {
+                mtx_unlock(&rkq->rkq_lock);
+                return rd_kafka_consumer_poll(h->rk, 0);
+        }
+        rd_kafka_q_mark_served(rkq);
+        rd_kafka_q_deq0(rkq, rko);
+        mtx_unlock(&rkq->rkq_lock);
+
+        if (unlikely(rd_kafka_op_is_ctrl_msg(rko))) {
+                /* The end of a transaction: only its position matters. */
+                rd_kafka_fetch_op_app_prepare(h->rk, rko);
+                rd_kafka_op_destroy(rko);
+                return rd_kafka_consumer_poll(h->rk, 0);
+        }
+        rd_kafka_fetch_op_app_prepare(h->rk, rko);
+        /* Resets the clock of max.poll.interval.ms. */
+        rd_kafka_app_polled(h->rk, rkq);
+        return rd_kafka_message_get(rko);
+}
+
+void cyk_message_fields(const rd_kafka_message_t *message, cyk_fields_t *fields) {
+        const rd_kafka_msg_t *rkm = (const rd_kafka_msg_t *)message;
+        if (unlikely(message->err || !message->rkt || rd_kafka_rkt_is_lw(message->rkt))) {
+                rd_kafka_timestamp_type_t type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
+                fields->timestamp              = rd_kafka_message_timestamp(message, &type);
+                fields->timestamp_type         = type;
+                fields->leader_epoch           = rd_kafka_message_leader_epoch(message);
+                return;
+        }
+        fields->timestamp      = rkm->rkm_timestamp;
+        fields->timestamp_type = rkm->rkm_tstype;
+        fields->leader_epoch   = rkm->rkm_u.consumer.leader_epoch;
 }
 
 /* ---- Producing ---- */

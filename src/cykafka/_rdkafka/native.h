@@ -91,6 +91,17 @@ int64_t cyk_clock_us(void);
 void cyk_flush_begin(rd_kafka_t *rk);
 void cyk_flush_end(rd_kafka_t *rk);
 
+/* rd_kafka_consumer_poll() without waiting, made shorter for the case that a fetched message is next. */
+rd_kafka_message_t *cyk_consumer_take(cyk_handle_t *h);
+
+/* What a Message is made of, in one call. */
+typedef struct cyk_fields_s {
+        int64_t timestamp;
+        int timestamp_type;
+        int32_t leader_epoch;
+} cyk_fields_t;
+void cyk_message_fields(const rd_kafka_message_t *message, cyk_fields_t *fields);
+
 /* Fork guard: a number that differs in every forked child. */
 extern volatile int cyk_fork_generation;
 int cyk_fork_guard_install(void);

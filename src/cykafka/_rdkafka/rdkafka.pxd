@@ -388,6 +388,14 @@ cdef extern from "native.h" nogil:
     void cyk_flush_begin(rd_kafka_t *rk) noexcept
     void cyk_flush_end(rd_kafka_t *rk) noexcept
 
+    rd_kafka_message_t *cyk_consumer_take(cyk_handle_t *h) noexcept
+
+    ctypedef struct cyk_fields_t:
+        int64_t timestamp
+        int timestamp_type
+        int32_t leader_epoch
+    void cyk_message_fields(const rd_kafka_message_t *message, cyk_fields_t *fields) noexcept
+
     int cyk_fork_generation
     bint cyk_message_has_headers(const rd_kafka_message_t *message) noexcept
     int cyk_fork_guard_install() noexcept
