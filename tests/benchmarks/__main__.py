@@ -61,10 +61,16 @@ def compile_limit(folder: Path) -> Path:
 
 def measure(subject: str, limit: Path, path: Route, servers: str, topic: str) -> list[float]:
     """Run one measurement; returns nanoseconds: one for each message, or for a round trip one for each trip."""
-    command = [str(limit), path.name] if subject == "C" else [sys.executable, "-m", "tests.benchmarks.subject", subject, path.name]
+    command = (
+        [str(limit), path.name]
+        if subject == "C"
+        else [sys.executable, "-m", "tests.benchmarks.subject", subject, path.name]
+    )
     command += [servers, topic, str(path.messages), str(SIZE)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment, timeout=300)
+    result = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment, timeout=300
+    )
     if result.returncode != 0:
         raise SystemExit(f"{subject} {path.name} failed: {result.stderr.strip()[-2000:]}")
     nanoseconds = json.loads(result.stdout)["ns"]
@@ -74,7 +80,10 @@ def measure(subject: str, limit: Path, path: Route, servers: str, topic: str) ->
 def run(rounds: int, paths: list[Route]) -> dict[str, dict[str, list[float]]]:
     """Measure every subject in turn, on one broker."""
     results: dict[str, dict[str, list[float]]] = {}
-    with tempfile.TemporaryDirectory() as folder, running(KafkaServer(java_options=["-XX:TieredStopAtLevel=4", "-Xmx2g"])) as kafka:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running(KafkaServer(java_options=["-XX:TieredStopAtLevel=4", "-Xmx2g"])) as kafka,
+    ):
         limit = compile_limit(Path(folder))
         servers = kafka.bootstrap_servers
         for topic in ("read", "write"):
@@ -106,9 +115,9 @@ def table(results: dict[str, dict[str, list[float]]], paths: list[Route], comman
     lines = [
         "# Benchmarks",
         "",
-        f"{SIZE}-byte messages, nanoseconds for each; medians over runs that took turns, each a process of its own, and the range between "
-        "the quartiles. Lower is better. The broker ran on the same machine, so what needs it (reports, round trips) shares the cores with "
-        "it.",
+        f"{SIZE}-byte messages, nanoseconds for each; medians over runs that took turns, each a process of its own, and",
+        "the range between the quartiles. Lower is better. The broker ran on the same machine, so what needs it (reports,",
+        "round trips) shares the cores with it. With `BENCHMARK_CPU_TIME` in the environment, CPU time of the calling thread.",
         "",
         "| path | C, the limit | confluent_kafka | cykafka | cykafka / confluent_kafka | cykafka / C |",
         "|---|---|---|---|---|---|",
@@ -128,7 +137,13 @@ def table(results: dict[str, dict[str, list[float]]], paths: list[Route], comman
         "confluent_kafka": f"{confluent_kafka.version()}, librdkafka {confluent_kafka.libversion()[0]}",
         "command": f"`{command}`",
     }
-    lines += ["", *(f"- {name}: {value}" for name, value in facts.items()), "", "![the same as a picture](benchmarks.png)", ""]
+    lines += [
+        "",
+        *(f"- {name}: {value}" for name, value in facts.items()),
+        "",
+        "![the same as a picture](benchmarks.png)",
+        "",
+    ]
     return "\n".join(lines)
 
 
@@ -164,7 +179,9 @@ def main() -> None:
     """Run the benchmarks and write the report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7, help="runs of each subject (default %(default)s)")
-    parser.add_argument("--paths", default=",".join(path.name for path in PATHS), help="which paths (default %(default)s)")
+    parser.add_argument(
+        "--paths", default=",".join(path.name for path in PATHS), help="which paths (default %(default)s)"
+    )
     parser.add_argument("--no-write", action="store_true", help="print only")
     options = parser.parse_args()
     paths = [path for path in PATHS if path.name in options.paths.split(",")]

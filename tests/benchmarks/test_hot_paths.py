@@ -17,7 +17,13 @@ def producer(request):
     """A producer of either client that keeps what it is given."""
     client = pytest.importorskip(request.param)
     with MockCluster(1) as cluster:
-        yield client.Producer({"bootstrap.servers": cluster.bootstrap_servers, "linger.ms": 60000, "queue.buffering.max.messages": 10_000_000})
+        yield client.Producer(
+            {
+                "bootstrap.servers": cluster.bootstrap_servers,
+                "linger.ms": 60000,
+                "queue.buffering.max.messages": 10_000_000,
+            }
+        )
 
 
 def test_produce(benchmark, producer: Producer):

@@ -22,4 +22,4 @@ cdef class Message:
 
 
 cdef Message make_message(rd_kafka_message_t *native, object topic)
-cdef Message borrow_report(const rd_kafka_message_t *native, object topic, Message reuse)
+cdef Message borrow_report(const rd_kafka_message_t *native, object topic, int64_t now_us, Message reuse)

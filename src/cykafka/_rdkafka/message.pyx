@@ -261,23 +261,29 @@ cdef Message make_message(rd_kafka_message_t *native, object topic):
     return message
 
 
-cdef Message borrow_report(const rd_kafka_message_t *native, object topic, Message reuse):
-    """Make the Message of a delivery report; the caller detaches it before the event is destroyed."""
-    cdef Message message = reuse if reuse is not None else new_message()
-    cdef rd_kafka_timestamp_type_t timestamp_type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
-    message._topic = topic
-    message._key = None
-    message._value = None
-    message._headers = None
-    message._opaque = None
+cdef Message borrow_report(const rd_kafka_message_t *native, object topic, int64_t now_us, Message reuse):
+    """Make the Message of a delivery report; the caller detaches it before the event is destroyed.
+
+    `reuse` is the Message of an earlier report that nobody kept and whose bytes nobody asked for.
+    """
+    cdef Message message = reuse
+    cdef cyk_report_fields_t fields
+    if message is None:
+        message = new_message()
+        message._delivery_count = -1
+        message._leader_epoch = -1
+    if message._topic is not topic:
+        message._topic = topic
+    cyk_report_fields(native, now_us, &fields)
     message._partition = native.partition
     message._offset = native.offset
-    message._latency_us = rd_kafka_message_latency(native)
-    message._delivery_count = -1
-    message._status = rd_kafka_message_status(native)
-    message._timestamp = rd_kafka_message_timestamp(native, &timestamp_type)
-    message._timestamp_type = timestamp_type
-    message._leader_epoch = rd_kafka_message_leader_epoch(native)
-    message._error = None if native.err == RD_KAFKA_RESP_ERR_NO_ERROR else make_error(native.err)
+    message._latency_us = fields.latency_us
+    message._status = fields.status
+    message._timestamp = fields.timestamp
+    message._timestamp_type = fields.timestamp_type
+    if native.err != RD_KAFKA_RESP_ERR_NO_ERROR:
+        message._error = make_error(native.err)
+    elif message._error is not None:
+        message._error = None
     message._borrowed = native
     return message

@@ -410,6 +410,15 @@ void cyk_message_fields(const rd_kafka_message_t *message, cyk_fields_t *fields)
 
 /* ---- Producing ---- */
 
+void cyk_report_fields(const rd_kafka_message_t *message, int64_t now_us, cyk_report_fields_t *fields) {
+        const rd_kafka_msg_t *rkm = (const rd_kafka_msg_t *)message;
+        fields->timestamp         = message->err ? -1 : rkm->rkm_timestamp;
+        fields->timestamp_type    = message->err ? RD_KAFKA_TIMESTAMP_NOT_AVAILABLE : (int)rkm->rkm_tstype;
+        fields->status            = (int)rkm->rkm_status;
+        fields->latency_us        = rkm->rkm_ts_enq ? now_us - rkm->rkm_ts_enq : -1;
+}
+
+
 void cyk_flush_begin(rd_kafka_t *rk) {
         rd_atomic32_add(&rk->rk_flushing, 1);
         rd_kafka_all_brokers_wakeup(rk, RD_KAFKA_BROKER_STATE_UP, "flushing");

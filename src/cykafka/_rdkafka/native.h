@@ -102,6 +102,15 @@ typedef struct cyk_fields_s {
 } cyk_fields_t;
 void cyk_message_fields(const rd_kafka_message_t *message, cyk_fields_t *fields);
 
+/* The same for a delivery report; now_us is the clock that its latency is measured to. */
+typedef struct cyk_report_fields_s {
+        int64_t timestamp;
+        int timestamp_type;
+        int status;
+        int64_t latency_us;
+} cyk_report_fields_t;
+void cyk_report_fields(const rd_kafka_message_t *message, int64_t now_us, cyk_report_fields_t *fields);
+
 /* Fork guard: a number that differs in every forked child. */
 extern volatile int cyk_fork_generation;
 int cyk_fork_guard_install(void);

@@ -31,6 +31,8 @@ cdef class Producer(Client):
     cdef rd_kafka_topic_t *_native_topic(self, object topic) except NULL
     cdef rd_kafka_resp_err_t _enqueue(self, object topic, object value, object key, int32_t partition,
                                       object callback, int64_t timestamp, object headers, object opaque) except *
+    cdef rd_kafka_resp_err_t _enqueue_bytes(self, object topic, object value, object key, int32_t partition,
+                                            object callback) except *
     cdef int _serve_queue(self, cyk_handle_t *handle) except -1
     cdef int _serve_reports(self, rd_kafka_event_t *event) except -1
     cdef Py_ssize_t _outstanding(self, cyk_handle_t *handle) noexcept

@@ -143,6 +143,22 @@ cdef class Producer(Client):
                 Py_DECREF(<object>message_opaque)
         return err
 
+    cdef rd_kafka_resp_err_t _enqueue_bytes(self, object topic, object value, object key, int32_t partition,
+                                            object callback) except *:
+        """The common case of _enqueue(): bytes to be copied, and nothing but a callback besides."""
+        cdef rd_kafka_topic_t *rkt = self._native_topic(topic)
+        cdef PyObject *message_opaque = NULL
+        if callback is not None:
+            message_opaque = <PyObject *>callback
+            Py_INCREF(callback)
+        if rd_kafka_produce(rkt, partition, RD_KAFKA_MSG_F_COPY, <void *>PyBytes_AS_STRING(value),
+                            PyBytes_GET_SIZE(value), NULL if key is None else PyBytes_AS_STRING(key),
+                            0 if key is None else PyBytes_GET_SIZE(key), message_opaque) == 0:
+            return RD_KAFKA_RESP_ERR_NO_ERROR
+        if message_opaque is not NULL:
+            Py_DECREF(callback)
+        return rd_kafka_last_error()
+
     def produce(self, topic, value=None, key=None, int32_t partition=-1, callback=None, on_delivery=None,
                 timestamp=0, headers=None, *, opaque=None, timeout=0):
         """Enqueue a message; it is sent in the background.
@@ -185,7 +201,11 @@ cdef class Producer(Client):
             native_timestamp = timestamp
             if native_timestamp < 0:
                 raise ValueError(f"timestamp must be >= 0 milliseconds, not {timestamp}")
-        err = self._enqueue(topic, value, key, partition, on_delivery, native_timestamp, headers, opaque)
+        if (type(value) is bytes and PyBytes_GET_SIZE(value) < ZERO_COPY_BYTES and (key is None or type(key) is bytes)
+                and native_timestamp == 0 and headers is None and opaque is None):
+            err = self._enqueue_bytes(topic, value, key, partition, on_delivery)
+        else:
+            err = self._enqueue(topic, value, key, partition, on_delivery, native_timestamp, headers, opaque)
         if err == RD_KAFKA_RESP_ERR__QUEUE_FULL and timeout_us != 0:
             err = self._enqueue_waiting(topic, value, key, partition, on_delivery, native_timestamp, headers, opaque,
                                         timeout_us)
@@ -364,79 +384,76 @@ cdef class Producer(Client):
         cdef Py_ssize_t served = 0
         cdef PyObject *reference
         cdef Message message = None
+        cdef Message copied
         cdef object topic = None
         cdef object owner, callback, opaque
         cdef object first_exception = None
+        cdef int64_t now_us = cyk_clock_us()
         self._reports_held += count
-        while True:
-            native = rd_kafka_event_message_next(event)
-            if native is NULL:
-                break
-            served += 1
-            self._reports_served += 1
-            reference = <PyObject *>native._private
-            if <uintptr_t>reference & 1:
-                # A row of produce_arrow(): not a reference, see arrow_produce.pyx.
-                try:
-                    report_row(self, native)
-                except BaseException as exc:
-                    if first_exception is None:
-                        first_exception = exc
-                    else:
-                        PyErr_WriteUnraisable(self)
-                continue
-            if reference is NULL:
-                callback = self._on_delivery
-                if callback is None:
-                    continue
-                owner = None
-                opaque = None
-            else:
-                owner = <object>reference
-                # The message's own reference ends here, ours is `owner`.
-                Py_DECREF(owner)
-                if type(owner) is Delivery:
-                    callback = (<Delivery>owner).callback
-                    opaque = (<Delivery>owner).opaque
-                    if callback is None:
-                        callback = self._on_delivery
-                        if callback is None:
-                            continue
-                else:
-                    callback = owner
-                    opaque = None
-            if self._only_errors and native.err == RD_KAFKA_RESP_ERR_NO_ERROR:
-                continue
+        # One try around the loop, entered again after an exception: a try for each message would cost more than
+        # what is done for it.
+        while served < count:
             try:
-                if native.rkt is not last_topic or topic is None:
-                    last_topic = native.rkt
-                    topic = decode_name(rd_kafka_topic_name(native.rkt))
-                message = borrow_report(native, topic, message)
-                message._opaque = opaque
-                callback(message._error, message)
+                while True:
+                    native = rd_kafka_event_message_next(event)
+                    if native is NULL:
+                        served = count
+                        break
+                    served += 1
+                    self._reports_served += 1
+                    reference = <PyObject *>native._private
+                    if <uintptr_t>reference & 1:
+                        # A row of produce_arrow(): not a reference, see arrow_produce.pyx.
+                        report_row(self, native)
+                        continue
+                    opaque = None
+                    if reference is NULL:
+                        callback = self._on_delivery
+                    else:
+                        owner = <object>reference
+                        # The message's own reference ends here, ours is `owner`.
+                        Py_DECREF(owner)
+                        callback = owner
+                        if type(owner) is Delivery:
+                            callback = (<Delivery>owner).callback
+                            opaque = (<Delivery>owner).opaque
+                            if callback is None:
+                                callback = self._on_delivery
+                    if callback is None or (self._only_errors and native.err == RD_KAFKA_RESP_ERR_NO_ERROR):
+                        continue
+                    if native.rkt is not last_topic or topic is None:
+                        last_topic = native.rkt
+                        topic = decode_name(rd_kafka_topic_name(native.rkt))
+                    message = borrow_report(native, topic, now_us, message)
+                    if message._opaque is not opaque:
+                        message._opaque = opaque
+                    callback(message._error, message)
+                    if not cyk_only_reference(<PyObject *>message):
+                        # The callback kept it: copy what the event is about to free.
+                        message.detach()
+                        message = None
+                    elif message._borrowed is NULL:
+                        # Its bytes were asked for and are in it: not for the next report.
+                        message = None
+                    else:
+                        message._borrowed = NULL
             except BaseException as exc:
                 if first_exception is None:
                     first_exception = exc
                 else:
-                    PyErr_WriteUnraisable(callback)
-            if message is not None:
-                if cyk_only_reference(<PyObject *>message):
-                    message._borrowed = NULL
-                else:
-                    # The callback kept it: copy what the event is about to free.
-                    try:
-                        message.detach()
-                    except BaseException as exc:
-                        if first_exception is None:
-                            first_exception = exc
+                    PyErr_WriteUnraisable(self)
+                if message is not None:
+                    # The traceback keeps it, and so may others.
+                    copied = message
                     message = None
+                    copied.detach()
         with nogil:
             rd_kafka_event_destroy(event)
         self._reports_held -= count
-        self._reports_served -= served
+        self._reports_served -= count
         if first_exception is not None:
             raise first_exception
-        return <int>served
+        return <int>count
 
     cdef Py_ssize_t _outstanding(self, cyk_handle_t *handle) noexcept:
         """Messages and events that wait, without the reports that frames below this one are serving."""

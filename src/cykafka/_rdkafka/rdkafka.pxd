@@ -396,6 +396,13 @@ cdef extern from "native.h" nogil:
         int32_t leader_epoch
     void cyk_message_fields(const rd_kafka_message_t *message, cyk_fields_t *fields) noexcept
 
+    ctypedef struct cyk_report_fields_t:
+        int64_t timestamp
+        int timestamp_type
+        int status
+        int64_t latency_us
+    void cyk_report_fields(const rd_kafka_message_t *message, int64_t now_us, cyk_report_fields_t *fields) noexcept
+
     int cyk_fork_generation
     bint cyk_message_has_headers(const rd_kafka_message_t *message) noexcept
     int cyk_fork_guard_install() noexcept
