@@ -324,7 +324,12 @@ def test_idempotent_producer_survives_lost_responses(mock_cluster, make_consumer
     reports = []
     # One request at a time: the mock brokers do not check sequence numbers, so that a later batch would overtake a failed one.
     with Producer(
-        {"bootstrap.servers": mock_cluster.bootstrap_servers, "enable.idempotence": True, "linger.ms": 0, "max.in.flight": 1}
+        {
+            "bootstrap.servers": mock_cluster.bootstrap_servers,
+            "enable.idempotence": True,
+            "linger.ms": 0,
+            "max.in.flight": 1,
+        }
     ) as producer:
         delivered(producer, "topic", "0", partition=0)
         mock_cluster.push_request_errors(

@@ -343,7 +343,10 @@ def test_topic_partition_refuses_numbers_that_do_not_fit(partition, offset):
 
 
 def test_a_nul_character_is_refused_without_showing_the_text():
-    with Producer({"client.id": "x"}) as producer, pytest.raises(ValueError, match="password must not contain a NUL") as caught:
+    with (
+        Producer({"client.id": "x"}) as producer,
+        pytest.raises(ValueError, match="password must not contain a NUL") as caught,
+    ):
         producer.set_sasl_credentials("user", "hun\0ter2")
     assert "ter2" not in str(caught.value)
     with pytest.raises(ValueError, match=r"sasl\.password") as caught:
