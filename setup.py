@@ -18,8 +18,9 @@ from setuptools.command.sdist import sdist
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "librdkafka"))
 
-from build import BuildError, ensure  # noqa: E402
 from vendor import Pin, VendorError, unpack  # noqa: E402
+
+from build import BuildError, ensure  # noqa: E402
 
 CORE = Path("src/cykafka/_rdkafka")
 

@@ -109,7 +109,7 @@ def test_mutual_tls_wants_a_client_certificate(kafka_secure: SecureKafkaServer) 
     with wire.connect(address, tls=kafka_secure.tls_context(with_client_certificate=True)) as connection:
         assert connection.api_versions()
     # With TLS 1.3 the client learns of the refusal from its first read.
-    with pytest.raises(OSError), wire.connect(address, tls=kafka_secure.tls_context()) as connection:  # noqa: PT011
+    with pytest.raises(OSError), wire.connect(address, tls=kafka_secure.tls_context()) as connection:
         connection.api_versions()
 
 

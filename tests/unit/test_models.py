@@ -67,7 +67,7 @@ def test_config_resource():
     assert (resource.set_config_dict, len(resource)) == ({"a": "b"}, 1)
     assert resource < ConfigResource("topic", "z")
     for arguments in (("x", "n"), (2, None), (99, "n")):
-        with pytest.raises(ValueError):  # noqa: PT011
+        with pytest.raises(ValueError):
             ConfigResource(*arguments)
     assert (repr(ConfigEntry("a", "b")), str(ConfigEntry("a", "b"))) == ('ConfigEntry(a="b")', 'a="b"')
 

@@ -10,9 +10,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "librdkafka"))
 
-import vendor  # noqa: E402
+import vendor
 
-import build  # noqa: E402
+import build
 
 pytestmark = pytest.mark.unit
 

@@ -115,7 +115,7 @@ cdef class Client:
         """Run signal handlers; remembers that an exception came from one and not from a callback."""
         try:
             PyErr_CheckSignals()
-        except:
+        except BaseException:
             self._signalled = True
             raise
         return 0
