@@ -69,7 +69,10 @@ class BuildCore(build_ext):
             raise SystemExit(f"error: {error}") from None
         extension.sources = [*extension.sources, str(json_sources / "yyjson.c")]
         extension.extra_compile_args = [*module_flags(), *library.compile_flags, f"-I{CORE}", f"-I{json_sources}"]
-        extension.extra_link_args = [*library.link_flags, "-Wl,--exclude-libs,ALL"]
+        only_init = f"-Wl,--version-script={CORE / 'exports.map'}"
+        if sys.platform == "darwin":
+            only_init = "-Wl,-exported_symbol,_PyInit_core"
+        extension.extra_link_args = [*library.link_flags, only_init]
         if sanitize:
             extension.extra_compile_args += [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer"]
             extension.extra_link_args += [f"-fsanitize={sanitize}"]
