@@ -55,6 +55,7 @@ from cykafka.admin._config import ConfigEntry, ConfigResource
 from cykafka.admin._futures import each, one
 from cykafka.admin._group import ConsumerGroupDescription, ListConsumerGroupsResult
 from cykafka.admin._listoffsets import ListOffsetsResultInfo, OffsetSpec
+from cykafka.admin._operator_groups import OperatorMixin
 from cykafka.admin._records import DeletedRecords
 from cykafka.admin._scram import (
     UserScramCredentialAlteration,
@@ -65,7 +66,7 @@ from cykafka.admin._scram import (
 from cykafka.admin._topic import TopicDescription
 
 
-class AdminClient(_AdminClientImpl):
+class AdminClient(OperatorMixin, _AdminClientImpl):
     """Administers a cluster: topics, configurations, groups, access control.
 
     Operations return futures (`concurrent.futures.Future`), which fail with `KafkaException`; those that are
@@ -91,6 +92,27 @@ class AdminClient(_AdminClientImpl):
 
     def __init__(self, conf: dict[str, Any] | None = None, **kwargs: Any) -> None:
         super().__init__(*(() if conf is None else (conf,)), **kwargs)
+
+    def _operator_config(self) -> dict[str, Any]:
+        return self._config
+
+    def close(self) -> None:
+        """Free the client; futures that are not done fail with ``_DESTROY``. Closing twice is harmless."""
+        self._close_operator()
+        super().close()
+
+    def set_sasl_credentials(self, username: str, password: str) -> None:
+        """Change the credentials for SASL PLAIN and SCRAM; connections made from now on use them.
+
+        Args:
+            username: User name.
+            password: Password.
+
+        Raises:
+            TypeError: If one of them is not str.
+        """
+        super().set_sasl_credentials(username, password)
+        self._set_operator_credentials(username, password)
 
     # Topics
 
