@@ -308,7 +308,14 @@ class ClassicGroupDescription:
 
 @dataclass(frozen=True)
 class GroupListing:
-    """A group of any type (``Classic``, ``Consumer``, ``Share``, ``Streams``); None where the broker is too old."""
+    """A group of any type.
+
+    Attributes:
+        group_id: Group id.
+        protocol_type: ``consumer``, ``share``, ``connect``, ...
+        state: ``Stable``, ``Empty``, ...; None if the broker does not say (before Kafka 2.6).
+        type: Classic, consumer, share or streams, as the broker spells it; None likewise (before Kafka 3.8).
+    """
 
     group_id: str
     protocol_type: str

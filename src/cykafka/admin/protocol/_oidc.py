@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import contextlib
 import http.client
 import json
 import socket
@@ -97,9 +98,9 @@ def _post(url: str, form: str, headers: dict[str, str], properties: Mapping[str,
     timer.start()
     try:
         connection.request("POST", urllib.parse.urlunsplit(("", "", parts.path or "/", parts.query, "")), form, headers)
-        response = connection.getresponse()
-        answer = response.read(_LARGEST_ANSWER + 1)
-        status = response.status
+        with contextlib.closing(connection.getresponse()) as response:
+            answer = response.read(_LARGEST_ANSWER + 1)
+            status = response.status
     except (OSError, http.client.HTTPException, ValueError) as error:
         timed_out = late.is_set() or isinstance(error, TimeoutError)
         raise _failed("it did not answer in time" if timed_out else f"{type(error).__name__}: {error}") from None
