@@ -162,8 +162,15 @@ def test_partition_reassignments(kafka3, topic):
 
 def test_log_dirs(admin, topic):
     name = topic(1)
-    ((folder, description),) = admin.describe_log_dirs([1])[1].result(30).items()
-    replica = description.replicas[TopicPartition(name, 0)]
+    partition = TopicPartition(name, 0)
+
+    def describe():
+        (found,) = admin.describe_log_dirs([1])[1].result(30).items()
+        return found
+
+    # The broker makes the folder a little after the topic is there.
+    folder, description = eventually(describe, lambda found: partition in found[1].replicas)
+    replica = description.replicas[partition]
     assert (replica.size, replica.offset_lag, replica.is_future) == (0, 0, False)
     assert description.total_bytes >= description.usable_bytes > 0
     there, missing = TopicPartitionReplica(name, 0, 1), TopicPartitionReplica("no-such-topic", 0, 1)
