@@ -205,6 +205,17 @@ def test_close_fails_what_is_under_way_and_refuses_more():
             admin.request("DescribeCluster", {})
 
 
+def test_a_client_that_is_dropped_closes_its_connections():
+    with Misbehaving(None, times=0) as broker:
+        admin = client(broker)
+        admin.request("DescribeCluster", {}).result(30)
+        operator = admin._operator
+        del admin
+        gc.collect()
+        with pytest.raises(RuntimeError, match="closed"):
+            operator.run(lambda call: None, None)
+
+
 def test_many_threads_share_a_client():
     with Misbehaving(None, times=0) as broker, client(broker) as admin:
         results = []
@@ -242,6 +253,22 @@ def test_a_request_for_the_wrong_broker_is_sent_again():
         assert broker.requests.count("Metadata") == 2
         code, message = code_of(admin.request("DescribeCluster", {}, broker=5))
         assert (code, "no broker 5" in message) == (KafkaError._UNKNOWN_BROKER, True)
+
+
+def test_a_broker_of_the_callers_choice_is_not_asked_again():
+    versions = {**VERSIONS, "DescribeProducers": (0, 0)}
+    moved = {"topics": [{"name": "t", "partitions": [{"error_code": KafkaError.NOT_LEADER_FOR_PARTITION}]}]}
+
+    class Other(Misbehaving):
+        def _choose(self, row, version, correlation, data):
+            if row.name == "DescribeProducers":
+                return self.reply(row, version, correlation, moved)
+            return super()._choose(row, version, correlation, data)
+
+    with Other(None, times=0, versions=versions) as broker, client(broker) as admin:
+        answer = admin.request("DescribeProducers", {}).result(30)
+        assert answer["topics"][0]["partitions"][0]["error_code"] == KafkaError.NOT_LEADER_FOR_PARTITION
+        assert broker.requests.count("DescribeProducers") == 1
 
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")

@@ -47,6 +47,12 @@ class OperatorBase:
     _operator_closed = False
     _operator_lock = threading.Lock()
 
+    def __del__(self) -> None:
+        # Without the lock, which this thread may hold while garbage is collected.
+        operator = self._operator
+        if operator is not None:
+            operator.close()
+
     def _operator_config(self) -> Mapping[str, Any]:
         raise NotImplementedError
 

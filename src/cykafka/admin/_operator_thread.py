@@ -65,7 +65,8 @@ class Operator:
     def __init__(self, config: Mapping[str, Any]) -> None:
         self.cluster = Cluster(config)
         self._pid = os.getpid()
-        self._lock = threading.Lock()
+        # Collecting garbage may close a client on any thread, also one that holds this.
+        self._lock = threading.RLock()
         self._closed = False
         self._work: queue.SimpleQueue[tuple[Callable[[], None], list[Future[Any]]]] = queue.SimpleQueue()
         self._open: set[Future[Any]] = set()
@@ -109,9 +110,11 @@ class Operator:
 
     def close(self) -> None:
         """Fail what is under way with ``_DESTROY``, close connections. Closing twice is harmless."""
+        if self._pid != os.getpid():
+            return
         with self._lock:
             self._closed = True
-            pending = list(self._open) if self._pid == os.getpid() else []
+            pending = list(self._open)
             self._open.clear()
             waiting = self._idle
         self.cluster.close()

@@ -68,7 +68,7 @@ class Cluster:
         self.settings = Settings.from_config(config)
         self._authenticator = Authenticator(self.settings.properties)
         self._pid = os.getpid()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._closed = False
         self._kept: dict[tuple[str, int], list[Connection]] = {}
         self._used: set[Connection] = set()
@@ -138,7 +138,10 @@ class Cluster:
                 if not again or not self._pause(deadline):
                     raise
                 continue
-            if row.name == "Metadata" or not _misrouted(response) or not self._pause(deadline):
+            # To a broker of the caller's choice it would go again; a controller that is just being elected settles.
+            routed = to is not None and not isinstance(to, int)
+            again = _misrouted(response) if routed else response.get("error_code") == KafkaError.NOT_CONTROLLER
+            if not again or not self._pause(deadline):
                 return response
             self._forget_brokers(to)
 
