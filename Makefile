@@ -1,96 +1,102 @@
 # The short list of commands a person types. Each is a thin layer over `python -m ...`.
 #
-#   make demo    build, then show market ticks going through a cluster
-#   make test    build, then run all tests, including those on a real Kafka, which is fetched and started
-#
-# PYTHON names another interpreter to make the virtual environment with (default python3), VENV another folder for it.
+# PYTHON names another interpreter to make the virtual environment with (default python3), VENV another folder for it;
+# VENV may also be an environment that is already there: what it lacks is installed into it.
 
 PYTHON ?= python3
 VENV ?= .venv
-BIN = $(VENV)/bin
-PY = $(BIN)/python
 PYTEST_ARGS ?=
+
+PY := $(VENV)/bin/python
+PIP = $(PY) -m pip --quiet --disable-pip-version-check
+BUILD = $(PY) setup.py --quiet build_ext --inplace
+# The tree as it is, not a copy that the environment may hold.
 export PYTHONPATH := src:.
 
-GROUPS_OF = $(PY) -m pip install --quiet --disable-pip-version-check $(foreach group,$(1),--group $(group))
-CORE_SOURCES = $(wildcard src/cykafka/_rdkafka/*.p* src/cykafka/_rdkafka/*.h librdkafka/*.py librdkafka/pin.json librdkafka/patches/* yyjson/vendor.py yyjson/pin.json) \
-	$(filter-out src/cykafka/_rdkafka/core.c,$(wildcard src/cykafka/_rdkafka/*.c)) setup.py
+.PHONY: help demo test test-slow bench lint format types docs wheel sdist build dev debug asan clean
+.NOTPARALLEL:
+.SUFFIXES:
 
-.PHONY: demo test test-slow bench lint format types docs wheel build dev debug asan requirements clean help
+help:  ## list these commands
+	@sed -n 's/^\([a-z-]*\):.*##/  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
 
-help:
-	@sed -n 's/^#   make/make/p' Makefile
-	@echo "also: test-slow bench lint format types docs wheel build dev debug asan clean"
-
-$(VENV)/.made:
-	@command -v $(PYTHON) >/dev/null || { echo "error: $(PYTHON) not found: install Python 3.10 or later" >&2; exit 1; }
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "error: Python 3.10 or later is needed" >&2; exit 1; }
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || ./wheels/install-packages.sh python3-venv
-	$(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@touch $@
-
-$(VENV)/.group-%: $(VENV)/.made pyproject.toml
-	$(call GROUPS_OF,$*)
-	@touch $@
-
-# System headers that librdkafka needs: installed where that is possible, else the build names the command.
-requirements:
-	@packages="$$($(PYTHON) librdkafka/build.py --requirements)"; \
-	if [ -n "$$packages" ]; then ./wheels/install-packages.sh $${packages#*install -y }; fi
-
-build: $(VENV)/.built
-
-$(VENV)/.built: $(VENV)/.group-build $(CORE_SOURCES)
-	@$(MAKE) --no-print-directory requirements
-	$(PY) setup.py --quiet build_ext --inplace
-	@touch $@
-
-dev:
-	CYKAFKA_DEV=1 $(MAKE) build
-
-debug: $(VENV)/.group-build
-	CYKAFKA_DEBUG=1 $(PY) setup.py --quiet build_ext --inplace --force --build-temp build/debug
-	@touch $(VENV)/.built
-
-# The mock suite under AddressSanitizer, in a tree of its own so that the normal build stays.
-asan: $(VENV)/.group-build $(VENV)/.group-test
-	CYKAFKA_SANITIZE=address CYKAFKA_DEV=1 $(PY) setup.py --quiet build_ext --force --build-lib build/asan --build-temp build/asan-temp
-	cp -r src/cykafka/. build/asan/cykafka/
-	./tests/asan.sh $(PY)
-
-demo: build $(VENV)/.group-demo
+demo: build $(VENV)/.group-demo  ## build, then show market ticks going through a cluster
 	$(PY) demo/ticks.py
 
-test: build $(VENV)/.group-test
+test: build servers $(VENV)/.group-test  ## build, then run all tests, also those on a real Kafka, which is fetched and started
 	$(PY) -m pytest -m "not slow and not benchmark" $(PYTEST_ARGS)
 
-test-slow: build $(VENV)/.group-test
+test-slow: build servers $(VENV)/.group-test  ## build, then run the tests that take minutes each
 	$(PY) -m pytest -m "slow" $(PYTEST_ARGS)
 
-bench: build $(VENV)/.group-test $(VENV)/.group-bench
+bench: build $(VENV)/.group-test $(VENV)/.group-bench  ## build, then measure against C and confluent-kafka
 	$(PY) -m tests.benchmarks
 	$(PY) -m pytest tests/benchmarks -o addopts="--strict-markers" -m benchmark
 
-lint: $(VENV)/.group-lint
+lint: $(VENV)/.group-lint  ## check format and style
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
-	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint src/cykafka/_rdkafka/*.pyx src/cykafka/_rdkafka/*.pxd
+	PATH="$(CURDIR)/$(VENV)/bin:$(VENV)/bin:$$PATH" cython-lint src/cykafka/_rdkafka/*.pyx src/cykafka/_rdkafka/*.pxd
+	$(PY) -m codespell_lib
 
-format: $(VENV)/.group-lint
+format: $(VENV)/.group-lint  ## repair format and style where that can be done
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-types: build $(VENV)/.group-lint $(VENV)/.group-test
+types: build $(VENV)/.group-lint $(VENV)/.group-test  ## check types, and the stubs against the compiled module
 	$(PY) -m mypy
 	$(PY) -m mypy.stubtest cykafka._rdkafka.core --allowlist tests/stubtest-allowlist.txt
 
-docs: build $(VENV)/.group-docs
+docs: build $(VENV)/.group-docs  ## make the documentation, warnings being errors
 	$(PY) -m sphinx -W --keep-going -b html docs docs/_build/html
 
-wheel: $(VENV)/.group-build
-	$(PY) -m pip wheel --no-deps --wheel-dir dist .
+wheel: requirements $(VENV)/.group-build  ## make a wheel for this machine in dist/
+	$(PIP) wheel --no-deps --wheel-dir dist .
 
-clean:
-	rm -rf build dist $(VENV)/.built docs/_build src/*.egg-info
-	rm -f src/cykafka/_rdkafka/core.c src/cykafka/_rdkafka/core.*.so
+sdist: $(VENV)/.group-build  ## make a source distribution in dist/, which builds without a network
+	$(PY) setup.py --quiet sdist
+
+build: requirements $(VENV)/.group-build  ## compile librdkafka (once) and the module, in place
+	$(BUILD)
+
+dev: requirements $(VENV)/.group-build  ## the same with little optimisation: an edit costs seconds
+	CYKAFKA_DEV=1 $(BUILD)
+
+debug: requirements $(VENV)/.group-build  ## the same with none, and with debug checks
+	CYKAFKA_DEBUG=1 $(BUILD)
+
+ASAN_TREE = build/asan
+asan: requirements $(VENV)/.group-build $(VENV)/.group-test  ## run the mock tests under AddressSanitizer, in a tree of its own
+	CYKAFKA_SANITIZE=address CYKAFKA_DEV=1 $(PY) setup.py --quiet build --build-base $(ASAN_TREE)-temp --build-lib $(ASAN_TREE)
+	PYTHONPATH=$(ASAN_TREE):. PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 \
+	LD_PRELOAD="$$($(or $(CC),cc) -print-file-name=libasan.so)" \
+	$(PY) -m pytest -m "mock and not slow" -o pythonpath="$(ASAN_TREE) ." $(PYTEST_ARGS)
+
+clean:  ## remove what was built (not the virtual environment)
+	rm -rf build dist docs/_build src/*.egg-info
+	rm -f src/cykafka/_rdkafka/core.c src/cykafka/_rdkafka/core.html src/cykafka/_rdkafka/core.*.so
+
+# What is missing is installed where that is possible, else named with the command that installs it.
+.PHONY: python requirements servers
+python:
+	@command -v $(PYTHON) >/dev/null || { echo "error: $(PYTHON) not found: install Python 3.10 or later" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	{ echo "error: $(PYTHON) is older than Python 3.10: install a later one, or name one with PYTHON=" >&2; exit 1; }
+
+requirements: python
+	@$(PYTHON) librdkafka/requirements.py build \
+	$(if $(or $(CYKAFKA_LIBRDKAFKA_SOURCE),$(wildcard librdkafka/src-*)),,sources)
+
+# Without them the tests that need a real Kafka are skipped and say so.
+servers:
+	@$(if $(KAFKA_BOOTSTRAP_SERVERS),:,$(PYTHON) librdkafka/requirements.py servers || true)
+
+$(VENV)/.made: | python
+	@test -x $(PY) || $(PYTHON) librdkafka/requirements.py venv
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install --upgrade 'pip>=25.1'
+	@touch $@
+
+$(VENV)/.group-%: $(VENV)/.made pyproject.toml
+	$(PIP) install --group $*
+	@touch $@

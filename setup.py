@@ -2,7 +2,8 @@
 
 Environment: CYKAFKA_DEV=1 compiles the module with little optimisation, CYKAFKA_DEBUG=1 with none and with debug
 checks, CYKAFKA_SANITIZE=address with AddressSanitizer (librdkafka too). CYKAFKA_BUILD_CACHE keeps the built
-librdkafka somewhere else than in build/.
+librdkafka somewhere else than in build/; CYKAFKA_LIBRDKAFKA_SOURCE takes its sources from a tree or tarball,
+CYKAFKA_YYJSON_SOURCE those of yyjson.
 """
 
 import importlib.util
@@ -13,21 +14,35 @@ from types import ModuleType
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.egg_info import egg_info
 from setuptools.command.sdist import sdist
 
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "librdkafka"))
 
-from vendor import Pin, VendorError, unpack  # noqa: E402
+from requirements import BuildError  # noqa: E402
+from vendor import Pin, unpack  # noqa: E402
 
-from build import BuildError, ensure  # noqa: E402
+from build import Library, ensure  # noqa: E402
 
 CORE = Path("src/cykafka/_rdkafka")
+TRANSLATED = "core.c"
+#: What Cython's C code is warned for without being wrong (clang does not know the second name).
+QUIET = ("-Wno-deprecated-declarations", "-Wno-discarded-qualifiers", "-Wno-unknown-warning-option")
+HELPERS = sorted(str(CORE / path.name) for path in (ROOT / CORE).glob("*.c") if path.name != TRANSLATED)
+PARTS = sorted(
+    str(CORE / path.name)
+    for ending in ("pyx", "pxd", "pxi", "h", "c")
+    for path in (ROOT / CORE).glob(f"*.{ending}")
+    if path.name != TRANSLATED
+)
 
 
 def load_json_vendor() -> ModuleType:
     """Return yyjson/vendor.py, whose name is that of librdkafka's."""
     spec = importlib.util.spec_from_file_location("yyjson_vendor", ROOT / "yyjson" / "vendor.py")
+    if spec is None or spec.loader is None:
+        raise SystemExit("error: yyjson/vendor.py is missing")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
@@ -35,70 +50,91 @@ def load_json_vendor() -> ModuleType:
 
 
 json_vendor = load_json_vendor()
-HELPERS = sorted(str(path) for path in (ROOT / CORE).glob("*.c") if path.name != "core.c")
-PARTS = sorted(str(path) for ending in ("pyx", "pxd", "pxi", "h", "c") for path in (ROOT / CORE).glob(f"*.{ending}"))
 
 
-def module_flags() -> list[str]:
-    """Return the compiler flags of the module itself; -UNDEBUG undoes what Python's own flags may define."""
-    flags = ["-UNDEBUG", "-g1", "-fvisibility=hidden", "-Wno-deprecated-declarations"]
+def unpacked_sources() -> tuple[Path, Path]:
+    """Return the sources of librdkafka and of yyjson; end with a message for the user if they cannot be had."""
+    try:
+        return unpack(Pin.load()).relative_to(ROOT), json_vendor.unpack().relative_to(ROOT)
+    except BuildError as error:
+        raise SystemExit(f"error: {error}") from None
+
+
+def compile_flags(library: Library, sanitize: str) -> list[str]:
+    """Return the compiler flags of the module; -UNDEBUG undoes what Python's own flags may define."""
+    flags = ["-UNDEBUG", "-g1", "-fvisibility=hidden", *QUIET]
     if os.environ.get("CYKAFKA_DEBUG"):
-        return [*flags, "-O0", "-g", "-DCYKAFKA_DEBUG=1"]
-    return [*flags, "-O1" if os.environ.get("CYKAFKA_DEV") else "-O3"]
+        flags += ["-O0", "-g", "-DCYKAFKA_DEBUG=1"]
+    else:
+        flags += ["-O1" if os.environ.get("CYKAFKA_DEV") else "-O3"]
+    if sanitize:
+        flags += [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer"]
+    return [*flags, *library.compile_flags, f"-I{CORE}"]
+
+
+def link_flags(library: Library, sanitize: str) -> list[str]:
+    """Return the linker flags of the module: whatever it is linked with, only its init function is exported."""
+    hide = "-Wl,-exported_symbol,_PyInit_core" if sys.platform == "darwin" else "-Wl,--exclude-libs,ALL"
+    return [*library.link_flags, hide, *([f"-fsanitize={sanitize}"] if sanitize else [])]
 
 
 class BuildCore(build_ext):
     """Builds librdkafka if need be, translates the Cython sources, compiles and links."""
 
-    def finalize_options(self) -> None:
-        """Translate the umbrella when any of its parts has changed."""
+    def build_extension(self, ext: Extension) -> None:
+        """Compile and link the one module against the static librdkafka."""
         from Cython.Build import cythonize
 
-        self.distribution.ext_modules = cythonize(
-            self.distribution.ext_modules, include_path=["src"], force=False, language_level=3
-        )
-        super().finalize_options()
-
-    def build_extension(self, extension: Extension) -> None:
-        """Compile and link the one module against the static librdkafka."""
         sanitize = os.environ.get("CYKAFKA_SANITIZE", "")
+        _, json_sources = unpacked_sources()
         try:
             library = ensure(sanitize)
-            json_sources = Path(os.path.relpath(json_vendor.unpack(), ROOT))
-        except (BuildError, VendorError) as error:
+        except BuildError as error:
             raise SystemExit(f"error: {error}") from None
-        extension.sources = [*extension.sources, str(json_sources / "yyjson.c")]
-        extension.extra_compile_args = [*module_flags(), *library.compile_flags, f"-I{CORE}", f"-I{json_sources}"]
-        only_init = f"-Wl,--version-script={CORE / 'exports.map'}"
-        if sys.platform == "darwin":
-            only_init = "-Wl,-exported_symbol,_PyInit_core"
-        extension.extra_link_args = [*library.link_flags, only_init]
-        if sanitize:
-            extension.extra_compile_args += [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer"]
-            extension.extra_link_args += [f"-fsanitize={sanitize}"]
-        extension.depends = [*extension.depends, str(library.root / "src" / "librdkafka.a")]
-        super().build_extension(extension)
+        ext.extra_compile_args = [*compile_flags(library, sanitize), f"-I{json_sources}"]
+        ext.extra_link_args = link_flags(library, sanitize)
+        ext.depends = [*ext.depends, str(library.root / "src" / "librdkafka.a")]
+        translated = cythonize([ext], include_path=["src"], language_level=3)  # type: ignore[no-untyped-call]
+        ext.sources = [*translated[0].sources, str(json_sources / "yyjson.c")]
+
+        # Times alone do not tell that a module was built with other flags (make dev, then make bench).
+        built = Path(self.get_ext_fullpath(ext.name))
+        used = Path(self.build_temp) / f"{'-'.join(built.parts)}.flags"
+        flags = "\n".join([*ext.extra_compile_args, *ext.extra_link_args])
+        self.force = bool(self.force) or not used.is_file() or used.read_text() != flags
+        super().build_extension(ext)
+        used.parent.mkdir(parents=True, exist_ok=True)
+        used.write_text(flags)
+
+
+class EggInfo(egg_info):
+    """Adds the licence texts of what is linked into the module, which are known once its sources are unpacked."""
+
+    def run(self) -> None:
+        """Write the metadata."""
+        kafka_sources, json_sources = unpacked_sources()
+        # The licence of yyjson is the comment at its head.
+        json_licence = Path("build/licences/yyjson.txt")
+        (ROOT / json_licence).parent.mkdir(parents=True, exist_ok=True)
+        head, _, _ = (ROOT / json_sources / "yyjson.h").read_text().partition("*/")
+        (ROOT / json_licence).write_text(f"{head}*/\n")
+        given = getattr(self.distribution.metadata, "license_files", None) or []
+        added = [str(kafka_sources / "LICENSES.txt"), str(json_licence)]
+        self.distribution.metadata.license_files = [*given, *added]  # type: ignore[attr-defined]
+        super().run()
 
 
 class SourceDistribution(sdist):
     """Puts the unpacked sources of librdkafka and yyjson into the sdist, so that building needs no network."""
 
     def make_release_tree(self, base_dir: str, files: list[str]) -> None:
-        """Copy these sources, as upstream has them, besides our own files."""
+        """Copy these sources, as they were unpacked, besides our own files."""
         super().make_release_tree(base_dir, files)
-        sources = unpack(Pin.load())
-        self.copy_tree(str(sources), str(Path(base_dir) / "librdkafka" / sources.name))
-        sources = json_vendor.unpack()
-        self.copy_tree(str(sources), str(Path(base_dir) / "yyjson" / sources.name))
+        for tree in unpacked_sources():
+            self.copy_tree(str(tree), str(Path(base_dir) / tree))
 
 
 setup(
-    ext_modules=[
-        Extension(
-            "cykafka._rdkafka.core",
-            [str(CORE / "core.pyx"), *(os.path.relpath(h, ROOT) for h in HELPERS)],
-            depends=PARTS,
-        )
-    ],
-    cmdclass={"build_ext": BuildCore, "sdist": SourceDistribution},
+    ext_modules=[Extension("cykafka._rdkafka.core", [str(CORE / "core.pyx"), *HELPERS], depends=PARTS)],
+    cmdclass={"build_ext": BuildCore, "egg_info": EggInfo, "sdist": SourceDistribution},
 )

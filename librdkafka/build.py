@@ -14,13 +14,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from vendor import Pin, VendorError, patches_hash, unpack  # noqa: E402
+import requirements  # noqa: E402
+from requirements import BuildError, compiler  # noqa: E402
+from vendor import Pin, patches_hash, unpack  # noqa: E402
 
 #: Every feature that librdkafka must have been built with (``builtin.features``).
 FEATURES = (
@@ -50,83 +52,12 @@ CONFIGURE = (
     "--enable-regex-ext",
     "--enable-c11threads",
     "--disable-debug-symbols",
+    "--no-download",
 )
 
-LIBRARIES = ("ssl", "crypto", "z", "zstd", "sasl2", "curl", "m", "dl", "pthread", "rt")
-
-
-@dataclasses.dataclass(frozen=True)
-class Requirement:
-    """A system library that is needed to build: its header, and its package by package manager."""
-
-    name: str
-    header: str
-    apt: str
-    dnf: str
-    apk: str
-    brew: str
-
-
-REQUIREMENTS = (
-    Requirement("zlib", "zlib.h", "zlib1g-dev", "zlib-devel", "zlib-dev", "zlib"),
-    Requirement("zstd", "zstd.h", "libzstd-dev", "libzstd-devel", "zstd-dev", "zstd"),
-    Requirement("OpenSSL", "openssl/ssl.h", "libssl-dev", "openssl-devel", "openssl-dev", "openssl@3"),
-    Requirement("curl", "curl/curl.h", "libcurl4-openssl-dev", "libcurl-devel", "curl-dev", "curl"),
-    Requirement("Cyrus SASL", "sasl/sasl.h", "libsasl2-dev", "cyrus-sasl-devel", "cyrus-sasl-dev", "cyrus-sasl"),
-)
-
-INSTALL_COMMANDS = {
-    "apt-get": ("apt-get install -y", "apt"),
-    "dnf": ("dnf install -y", "dnf"),
-    "apk": ("apk add", "apk"),
-    "brew": ("brew install", "brew"),
-}
-
-
-class BuildError(Exception):
-    """librdkafka cannot be built here; the text names the cure."""
-
-
-def compiler() -> list[str]:
-    """Return the C compiler's command, CC or cc."""
-    return shlex.split(os.environ.get("CC", "")) or ["cc"]
-
-
-def has_header(header: str) -> bool:
-    """Tell whether the compiler finds a header."""
-    command = [*compiler(), *shlex.split(os.environ.get("CPPFLAGS", "")), "-E", "-x", "c", "-"]
-    source = f"#include <stddef.h>\n#include <{header}>\n"
-    try:
-        return subprocess.run(command, input=source, capture_output=True, text=True, check=False).returncode == 0
-    except FileNotFoundError:
-        raise BuildError(
-            f"no C compiler: {command[0]} not found. Install one (Debian, Ubuntu: apt-get install build-essential; "
-            f"macOS: xcode-select --install), or set CC"
-        ) from None
-
-
-def missing_requirements(found: Callable[[str], bool] = has_header) -> list[Requirement]:
-    """Return the libraries whose headers are not there."""
-    return [requirement for requirement in REQUIREMENTS if not found(requirement.header)]
-
-
-def install_command(missing: Iterable[Requirement], which: Callable[[str], str | None] = shutil.which) -> str:
-    """Return the command that installs libraries on this system."""
-    for program, (command, attribute) in INSTALL_COMMANDS.items():
-        if which(program):
-            return f"{command} {' '.join(getattr(requirement, attribute) for requirement in missing)}"
-    return f"your package manager, for: {', '.join(requirement.name for requirement in missing)}"
-
-
-def check_requirements(found: Callable[[str], bool] = has_header) -> None:
-    """Raise if a library is missing, naming all of them and the command that installs them."""
-    missing = missing_requirements(found)
-    if missing:
-        raise BuildError(
-            f"headers needed to build librdkafka are missing: "
-            f"{', '.join(f'{requirement.header} ({requirement.name})' for requirement in missing)}. "
-            f"Install them with: {install_command(missing)}"
-        )
+#: What the module is linked with besides librdkafka, in this order.
+LIBRARIES = ("ssl", "crypto", "z", "zstd", "sasl2", "curl", "m", "pthread")
+LINUX_LIBRARIES = ("dl", "rt")
 
 
 def check_features(built: Iterable[str]) -> None:
@@ -135,7 +66,8 @@ def check_features(built: Iterable[str]) -> None:
     if lacking:
         raise BuildError(
             f"librdkafka was built without {', '.join(lacking)}: look for the reason in config.log of its build "
-            f"folder, install what is missing ({install_command(REQUIREMENTS)}), delete the folder and build again"
+            f"folder, install what is missing ({requirements.install_command(requirements.LIBRARIES)}), delete the "
+            f"folder and build again"
         )
 
 
@@ -155,8 +87,12 @@ class Library:
 
 
 def cflags(sanitize: str) -> list[str]:
-    """Return the compiler flags of the library. Its assertions are part of its promises: never -DNDEBUG."""
-    flags = ["-O3", "-g1", "-fPIC", "-fvisibility=hidden"]
+    """Return the compiler flags of the library: the user's, then ours, without -DNDEBUG.
+
+    Its assertions are part of its promises; Python's own flags, which setuptools uses, would switch them off.
+    """
+    given = [flag for flag in shlex.split(os.environ.get("CFLAGS", "")) if not flag.startswith("-DNDEBUG")]
+    flags = [*given, "-O3", "-g1", "-fPIC", "-fvisibility=hidden"]
     if sanitize:
         flags += [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer"]
     return flags
@@ -165,6 +101,12 @@ def cflags(sanitize: str) -> list[str]:
 def cache_root() -> Path:
     """Return the folder that keeps built libraries."""
     return Path(os.environ.get("CYKAFKA_BUILD_CACHE") or HERE.parent / "build") / "librdkafka"
+
+
+def link_libraries() -> list[str]:
+    """Return the linker's options for the libraries that librdkafka uses."""
+    names = LIBRARIES if sys.platform == "darwin" else (*LIBRARIES, *LINUX_LIBRARIES)
+    return [f"-l{name}" for name in names]
 
 
 def run(command: list[str], folder: Path, environment: dict[str, str], log: Path) -> None:
@@ -191,7 +133,7 @@ def probe_features(root: Path, sanitize: str) -> list[str]:
         (Path(folder) / "probe.c").write_text(source)
         command = [*compiler(), "-o", str(program), str(program) + ".c", f"-I{root / 'src'}"]
         command += [f"-fsanitize={sanitize}"] if sanitize else []
-        command += [str(root / "src" / "librdkafka.a"), *(f"-l{library}" for library in LIBRARIES)]
+        command += [str(root / "src" / "librdkafka.a"), *link_libraries()]
         command += shlex.split(os.environ.get("LDFLAGS", ""))
         linked = subprocess.run(command, capture_output=True, text=True, check=False)
         if linked.returncode != 0:
@@ -215,6 +157,13 @@ def build_in(root: Path, sanitize: str) -> None:
     check_features(probe_features(root, sanitize))
 
 
+def cache_key(pin: Pin, sanitize: str) -> str:
+    """Return a name for everything that changes the built library."""
+    environment = os.environ.get("CPPFLAGS", "")
+    identity = [pin.tree_sha256, patches_hash(), *cflags(sanitize), *CONFIGURE, *compiler(), environment]
+    return hashlib.sha256("\0".join(identity).encode()).hexdigest()[:12]
+
+
 def ensure(sanitize: str = "") -> Library:
     """Return the built library, building it first if it is not in the cache.
 
@@ -222,27 +171,14 @@ def ensure(sanitize: str = "") -> Library:
         sanitize: Value for -fsanitize, or nothing.
 
     Raises:
-        BuildError, VendorError: If that is not possible; the text names the cure.
+        BuildError: If that is not possible; the text names the cure.
     """
     pin = Pin.load()
+    root = cache_root() / f"{pin.version}-{cache_key(pin, sanitize)}"
     sources = unpack(pin)
-    identity = [
-        pin.tree_sha256,
-        patches_hash(),
-        *cflags(sanitize),
-        *CONFIGURE,
-        *compiler(),
-        os.environ.get("CPPFLAGS", ""),
-    ]
-    key = hashlib.sha256("\0".join(identity).encode()).hexdigest()[:12]
-    root = cache_root() / f"{pin.version}-{key}"
     if not (root / "src" / "librdkafka.a").is_file():
-        check_requirements()
-        print(
-            f"building librdkafka {pin.version} (about half a minute on two cores)",
-            file=sys.stderr,
-            flush=True,
-        )
+        requirements.check(requirements.GROUPS["build"])
+        print(f"building librdkafka {pin.version} (about half a minute on two cores)", file=sys.stderr, flush=True)
         # Built aside and moved, so that an interrupted build is never taken for a finished one.
         scratch = root.with_name(f"{root.name}.{os.getpid()}")
         shutil.rmtree(scratch, ignore_errors=True)
@@ -254,20 +190,15 @@ def ensure(sanitize: str = "") -> Library:
     return Library(
         root=root,
         compile_flags=[f"-I{root / 'src'}", f"-I{root}"],
-        link_flags=[str(root / "src" / "librdkafka.a"), *(f"-l{library}" for library in LIBRARIES)],
+        link_flags=[str(root / "src" / "librdkafka.a"), *link_libraries()],
     )
 
 
 def main() -> int:
-    """Build the library, or with --requirements print the command that installs what is missing."""
+    """Build the library and print where it is."""
     try:
-        if "--requirements" in sys.argv[1:]:
-            missing = missing_requirements()
-            if missing:
-                print(install_command(missing))
-            return 0
         print(ensure(os.environ.get("CYKAFKA_SANITIZE", "")).root)
-    except (BuildError, VendorError) as error:
+    except BuildError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

@@ -25,13 +25,17 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import requirements  # noqa: E402
+
 PIN_FILE = HERE / "pin.json"
 PATCHES = HERE / "patches"
 SOURCE_VARIABLE = "CYKAFKA_LIBRDKAFKA_SOURCE"
-STAMP = ".cykafka-vendored"
+STAMP = ".cykafka-unpacked"
 
 
-class VendorError(Exception):
+class VendorError(requirements.BuildError):
     """The sources cannot be had or are not what the pin says; the text names the cure."""
 
 
@@ -78,6 +82,11 @@ def tree_hash(root: Path) -> str:
     return digest.hexdigest()
 
 
+def file_hash(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def check_hash(what: str, actual: str, pinned: str) -> None:
     """Raise if a hash is not the pinned one."""
     if actual != pinned:
@@ -93,8 +102,9 @@ def npm_pack(package: str, version: str, folder: Path) -> Path:
     npm = shutil.which("npm")
     if npm is None:
         raise VendorError(
-            "npm is needed to fetch the sources of librdkafka: install it (Debian, Ubuntu: apt-get install npm; "
-            f"macOS: brew install node), or set {SOURCE_VARIABLE} to an unpacked tree or tarball of librdkafka"
+            f"npm is needed to fetch the sources of librdkafka: install it "
+            f"({requirements.install_command([requirements.NPM])}), or set {SOURCE_VARIABLE} to an unpacked tree or "
+            f"tarball of librdkafka"
         )
     print(f"fetching {package} {version} with npm", file=sys.stderr, flush=True)
     command = [npm, "pack", "--silent", "--ignore-scripts", f"{package}@{version}"]
@@ -115,7 +125,10 @@ def extract(tarball: Path, folder: Path) -> None:
             target = (folder / member.name).resolve()
             if not target.is_relative_to(folder.resolve()) or member.issym() or member.islnk():
                 raise VendorError(f"{tarball.name} has an unsafe member: {member.name}")
-        archive.extractall(folder)
+        if hasattr(tarfile, "data_filter"):
+            archive.extractall(folder, filter="data")
+        else:  # before Python 3.10.12 and 3.11.4
+            archive.extractall(folder)
 
 
 def find_sources(root: Path, folder: str) -> Path:
@@ -132,6 +145,7 @@ def apply_patches(sources: Path, patches: Path = PATCHES) -> list[str]:
     names = []
     for patch in sorted(patches.glob("*.patch")):
         command = ["patch", "-p1", "--forward", "--input", str(patch)]
+        requirements.check([requirements.PATCH])
         result = subprocess.run(command, cwd=sources, capture_output=True, text=True, check=False)
         if result.returncode != 0:
             raise VendorError(f"{patch.name} does not apply: {result.stdout.strip()} {result.stderr.strip()}")
@@ -139,7 +153,7 @@ def apply_patches(sources: Path, patches: Path = PATCHES) -> list[str]:
     return names
 
 
-def obtain(pin: Pin, scratch: Path, *, check_tarball: bool = True) -> Path:
+def obtain(pin: Pin, scratch: Path) -> Path:
     """Return a folder with the upstream sources, from CYKAFKA_LIBRDKAFKA_SOURCE or the npm package."""
     given = os.environ.get(SOURCE_VARIABLE)
     if given:
@@ -151,10 +165,7 @@ def obtain(pin: Pin, scratch: Path, *, check_tarball: bool = True) -> Path:
         extract(source, scratch)
         return find_sources(scratch, pin.folder)
     tarball = npm_pack(pin.npm_package, pin.npm_version, scratch)
-    actual = hashlib.sha256(tarball.read_bytes()).hexdigest()
-    if check_tarball:
-        check_hash(f"{pin.npm_package} {pin.npm_version}", actual, pin.tarball_sha256)
-    pin.tarball_sha256 = actual
+    check_hash(f"{pin.npm_package} {pin.npm_version}", file_hash(tarball), pin.tarball_sha256)
     extract(tarball, scratch)
     return find_sources(scratch, pin.folder)
 
@@ -177,28 +188,50 @@ def patches_hash(patches: Path = PATCHES) -> str:
 
 
 def unpack(pin: Pin, parent: Path = HERE) -> Path:
-    """Unpack, check and patch the pinned sources, unless that has been done; return their folder."""
+    """Unpack, check and patch the pinned sources, unless that has been done; return their folder.
+
+    Raises:
+        VendorError: If the sources cannot be had, or are not what the pin says, or were changed by hand.
+    """
     target = parent / f"src-{pin.version}"
-    state = f"{pin.tree_sha256} {patches_hash()}\n"
+    state = f"{pin.tree_sha256} {patches_hash()}"
     stamp = target / STAMP
-    if stamp.is_file() and stamp.read_text() == state:
-        return target
+    if stamp.is_file():
+        made_from, _, unpacked = stamp.read_text().strip().partition("\n")
+        if made_from == state:
+            if tree_hash(target) != unpacked:
+                raise VendorError(
+                    f"{target} was changed after it was unpacked. Keep the change as a patch in librdkafka/patches "
+                    f"(see its README.md) or give it up; then delete the folder and build again"
+                )
+            return target
     with tempfile.TemporaryDirectory(prefix="cykafka-vendor-") as scratch:
         sources = obtain(pin, Path(scratch))
         check_hash(f"the source tree of librdkafka {pin.version}", tree_hash(sources), pin.tree_sha256)
         shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(sources, target)
+        shutil.copytree(sources, target, ignore=shutil.ignore_patterns(STAMP))
     apply_patches(target)
-    stamp.write_text(state)
+    stamp.write_text(f"{state}\n{tree_hash(target)}\n")
     return target
 
 
 def update(npm_version: str, path: Path = PIN_FILE) -> Pin:
-    """Pin another version of the npm package: fetch it and write its hashes down."""
+    """Pin another version of the npm package: fetch it and write its hashes down.
+
+    The package's tarball may be given by CYKAFKA_LIBRDKAFKA_SOURCE; an unpacked tree will not do, as the pin holds
+    the tarball's hash too.
+    """
     pin = Pin.load(path)
     pin.npm_version = npm_version
-    with tempfile.TemporaryDirectory(prefix="cykafka-vendor-") as scratch:
-        sources = obtain(pin, Path(scratch), check_tarball=False)
+    with tempfile.TemporaryDirectory(prefix="cykafka-vendor-") as name:
+        scratch = Path(name)
+        given = os.environ.get(SOURCE_VARIABLE)
+        if given and not Path(given).is_file():
+            raise VendorError(f"--update needs the npm package's tarball: unset {SOURCE_VARIABLE} or let it name that")
+        tarball = Path(given) if given else npm_pack(pin.npm_package, npm_version, scratch)
+        extract(tarball, scratch)
+        sources = find_sources(scratch, pin.folder)
+        pin.tarball_sha256 = file_hash(tarball)
         pin.tree_sha256 = tree_hash(sources)
         pin.version = source_version(sources)
     pin.save(path)
