@@ -26,6 +26,7 @@ from vendor import Pin, unpack  # noqa: E402
 from build import Library, ensure  # noqa: E402
 
 CORE = Path("src/cykafka/_rdkafka")
+EXPORTS = CORE / "core.map"
 TRANSLATED = "core.c"
 #: What Cython's C code is warned for without being wrong (clang does not know the second name).
 QUIET = ("-Wno-deprecated-declarations", "-Wno-discarded-qualifiers", "-Wno-unknown-warning-option")
@@ -74,8 +75,11 @@ def compile_flags(library: Library, sanitize: str) -> list[str]:
 
 def link_flags(library: Library, sanitize: str) -> list[str]:
     """Return the linker flags of the module: whatever it is linked with, only its init function is exported."""
-    hide = "-Wl,-exported_symbol,_PyInit_core" if sys.platform == "darwin" else "-Wl,--exclude-libs,ALL"
-    return [*library.link_flags, hide, *([f"-fsanitize={sanitize}"] if sanitize else [])]
+    if sys.platform == "darwin":
+        hide = ["-Wl,-exported_symbol,_PyInit_core"]
+    else:
+        hide = ["-Wl,--exclude-libs,ALL", f"-Wl,--version-script={EXPORTS}"]
+    return [*library.link_flags, *hide, *([f"-fsanitize={sanitize}"] if sanitize else [])]
 
 
 class BuildCore(build_ext):
@@ -93,7 +97,7 @@ class BuildCore(build_ext):
             raise SystemExit(f"error: {error}") from None
         ext.extra_compile_args = [*compile_flags(library, sanitize), f"-I{json_sources}"]
         ext.extra_link_args = link_flags(library, sanitize)
-        ext.depends = [*ext.depends, str(library.root / "src" / "librdkafka.a")]
+        ext.depends = [*ext.depends, str(EXPORTS), str(library.root / "src" / "librdkafka.a")]
         translated = cythonize([ext], include_path=["src"], language_level=3)  # type: ignore[no-untyped-call]
         ext.sources = [*translated[0].sources, str(json_sources / "yyjson.c")]
 

@@ -14,10 +14,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "librdkafka"))
 
-import requirements  # noqa: E402
-import vendor  # noqa: E402
+import requirements
+import vendor
 
-import build  # noqa: E402
+import build
 
 pytestmark = pytest.mark.unit
 
