@@ -65,12 +65,9 @@ dev: requirements $(VENV)/.group-build  ## the same with little optimisation: an
 debug: requirements $(VENV)/.group-build  ## the same with none, and with debug checks
 	CYKAFKA_DEBUG=1 $(BUILD)
 
-ASAN_TREE = build/asan
 asan: requirements $(VENV)/.group-build $(VENV)/.group-test  ## run the mock tests under AddressSanitizer, in a tree of its own
-	CYKAFKA_SANITIZE=address CYKAFKA_DEV=1 $(PY) setup.py --quiet build --build-base $(ASAN_TREE)-temp --build-lib $(ASAN_TREE)
-	PYTHONPATH=$(ASAN_TREE):. PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 \
-	LD_PRELOAD="$$($(or $(CC),cc) -print-file-name=libasan.so)" \
-	$(PY) -m pytest -m "mock and not slow" -o pythonpath="$(ASAN_TREE) ." $(PYTEST_ARGS)
+	CYKAFKA_SANITIZE=address CYKAFKA_DEV=1 $(PY) setup.py --quiet build --build-base build/asan-temp --build-lib build/asan
+	PYTHONPATH=build/asan:. ./tests/asan.sh $(PY)
 
 clean:  ## remove what was built (not the virtual environment)
 	rm -rf build dist docs/_build src/*.egg-info

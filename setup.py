@@ -26,7 +26,7 @@ from vendor import Pin, unpack  # noqa: E402
 from build import Library, ensure  # noqa: E402
 
 CORE = Path("src/cykafka/_rdkafka")
-EXPORTS = CORE / "core.map"
+EXPORTS = CORE / "exports.map"
 TRANSLATED = "core.c"
 #: What Cython's C code is warned for without being wrong (clang does not know the second name).
 QUIET = ("-Wno-deprecated-declarations", "-Wno-discarded-qualifiers", "-Wno-unknown-warning-option")
