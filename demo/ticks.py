@@ -124,14 +124,12 @@ def main() -> int:
         servers = os.environ.get("KAFKA_BOOTSTRAP_SERVERS")
         if servers:
             print(f"using the cluster at {servers}")
+            with AdminClient(bootstrap_servers=servers) as admin:
+                admin.create_topics([NewTopic(TOPIC, PARTITIONS)])[TOPIC].result(30)
         else:
             cluster = stack.enter_context(MockCluster(3))
             servers = cluster.bootstrap_servers
             print(f"embedded cluster of {cluster.num_brokers} brokers at {servers}")
-        if os.environ.get("KAFKA_BOOTSTRAP_SERVERS"):
-            with AdminClient(bootstrap_servers=servers) as admin:
-                admin.create_topics([NewTopic(TOPIC, PARTITIONS)])[TOPIC].result(30)
-        else:
             cluster.create_topic(TOPIC, PARTITIONS, 3)
         producer = multiprocessing.get_context("spawn").Process(
             target=produce_ticks, args=(servers, options.ticks, options.rate, TOPIC), daemon=True
