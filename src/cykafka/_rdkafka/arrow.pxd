@@ -59,6 +59,7 @@ cdef extern from "arrow_native.h" nogil:
         cyk_batch_t *batch
         rd_kafka_message_t **events
         size_t event_cnt
+        size_t expected
         bint stopped
     int cyk_message_batch_init(cyk_message_batch_t *mb, const int *columns, size_t column_cnt, int64_t max_bytes,
                                const cyk_decoder_t *decoder) noexcept

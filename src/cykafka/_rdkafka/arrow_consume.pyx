@@ -322,6 +322,7 @@ cdef RecordBatch consume_columns(Consumer consumer, object num_messages, object 
             if count > 0:
                 consumer._unreturned = consumer._make_messages(natives, count)
             raise
+        mb.expected = min(most, count + rd_kafka_queue_length(queue))
         # What else is there is taken without waiting.
         with nogil:
             while True:

@@ -5,6 +5,9 @@
 
 #include "arrow_decode.h"
 
+/* No more than this is reserved for messages that are not yet in hand. */
+#define CYK_AHEAD_BYTES (16 << 20)
+
 static cyk_column_t *cyk_headers_column(void) {
         cyk_column_t *list   = cyk_column_new("headers", "+l", CYK_LAYOUT_LIST, 0, 1);
         cyk_column_t *header = cyk_column_new("item", "+s", CYK_LAYOUT_STRUCT, 0, 0);
@@ -195,6 +198,24 @@ static int cyk_reserve(cyk_message_batch_t *mb, const cyk_need_t *need) {
         return 0;
 }
 
+/* Makes room for as many rows as are expected, if they are all like the first ones, so that buffers are not moved
+ * while they grow. */
+static int cyk_reserve_ahead(cyk_message_batch_t *mb, const cyk_need_t *need) {
+        size_t bytes = need->key + need->value + need->topic + need->header_key + need->header_value;
+        size_t times = mb->expected / need->rows + 1;
+        cyk_need_t ahead;
+        if (cyk_batch_root(mb->batch)->length > 0 || times == 1 || bytes * times > CYK_AHEAD_BYTES)
+                return cyk_reserve(mb, need);
+        ahead.rows         = need->rows * times;
+        ahead.key          = need->key * times;
+        ahead.value        = need->value * times;
+        ahead.topic        = need->topic * times;
+        ahead.header_cnt   = need->header_cnt * times;
+        ahead.header_key   = need->header_key * times;
+        ahead.header_value = need->header_value * times;
+        return cyk_reserve(mb, &ahead);
+}
+
 /* ---- One column of a chunk ---- */
 
 static inline void cyk_append_binary(cyk_column_t *column, const void *bytes, size_t len) {
@@ -245,10 +266,18 @@ static void cyk_append_topics(cyk_column_t *column, rd_kafka_message_t *const *m
         }
 }
 
-static void cyk_append_columns(cyk_message_batch_t *mb, rd_kafka_message_t *const *messages, size_t cnt) {
+/* Where so many more values of fixed width go. */
+static void *cyk_column_extend(cyk_column_t *column, size_t cnt) {
+        void *out = column->data.data + column->data.len;
+        column->data.len += cnt * column->width;
+        column->length += (int64_t)cnt;
+        return out;
+}
+
+static void cyk_append_columns(
+    cyk_message_batch_t *mb, rd_kafka_message_t *const *messages, size_t cnt, int has_headers) {
         rd_kafka_timestamp_type_t type;
         cyk_column_t *column;
-        int32_t number;
         size_t i;
 
         if ((column = mb->columns[CYK_MESSAGE_VALUE])) {
@@ -262,12 +291,14 @@ static void cyk_append_columns(cyk_message_batch_t *mb, rd_kafka_message_t *cons
         if ((column = mb->columns[CYK_MESSAGE_TOPIC]))
                 cyk_append_topics(column, messages, cnt);
         if ((column = mb->columns[CYK_MESSAGE_PARTITION])) {
+                int32_t *out = cyk_column_extend(column, cnt);
                 for (i = 0; i < cnt; i++)
-                        cyk_column_append_fixed(column, &messages[i]->partition);
+                        out[i] = messages[i]->partition;
         }
         if ((column = mb->columns[CYK_MESSAGE_OFFSET])) {
+                int64_t *out = cyk_column_extend(column, cnt);
                 for (i = 0; i < cnt; i++)
-                        cyk_column_append_fixed(column, &messages[i]->offset);
+                        out[i] = messages[i]->offset;
         }
         if ((column = mb->columns[CYK_MESSAGE_TIMESTAMP])) {
                 for (i = 0; i < cnt; i++) {
@@ -276,15 +307,15 @@ static void cyk_append_columns(cyk_message_batch_t *mb, rd_kafka_message_t *cons
                 }
         }
         if ((column = mb->columns[CYK_MESSAGE_TIMESTAMP_TYPE])) {
+                int32_t *out = cyk_column_extend(column, cnt);
                 for (i = 0; i < cnt; i++) {
                         rd_kafka_message_timestamp(messages[i], &type);
-                        number = (int32_t)type;
-                        cyk_column_append_fixed(column, &number);
+                        out[i] = (int32_t)type;
                 }
         }
         if ((column = mb->columns[CYK_MESSAGE_HEADERS])) {
                 for (i = 0; i < cnt; i++)
-                        cyk_append_headers(column, cyk_message_headers(messages[i]));
+                        cyk_append_headers(column, has_headers ? cyk_message_headers(messages[i]) : NULL);
         }
         cyk_batch_root(mb->batch)->length += (int64_t)cnt;
 }
@@ -332,37 +363,46 @@ static int cyk_keep_event(cyk_message_batch_t *mb, rd_kafka_message_t *message) 
         return 0;
 }
 
-ptrdiff_t cyk_message_batch_append(cyk_message_batch_t *mb, rd_kafka_message_t **messages, size_t cnt) {
+/* What the messages up to the next event need; last and topic_len remember the length of the last topic's name. */
+static void cyk_sum_up(const cyk_message_batch_t *mb,
+                       rd_kafka_message_t *const *messages,
+                       size_t cnt,
+                       cyk_need_t *need) {
         const rd_kafka_topic_t *last = NULL;
-        int64_t had                  = cyk_batch_root(mb->batch)->length;
-        size_t topic_len             = 0;
-        size_t taken                 = 0;
+        size_t topic_len             = 0, i;
+        memset(need, 0, sizeof(*need));
+        for (i = 0; i < cnt && !messages[i]->err; i++) {
+                if (messages[i]->rkt != last) {
+                        last      = messages[i]->rkt;
+                        topic_len = strlen(rd_kafka_topic_name(last));
+                }
+                need->key += messages[i]->key_len;
+                need->value += messages[i]->len;
+                need->topic += topic_len;
+                if (mb->columns[CYK_MESSAGE_HEADERS])
+                        cyk_add_headers(need, cyk_message_headers(messages[i]));
+        }
+        need->rows = i;
+}
+
+ptrdiff_t cyk_message_batch_append(cyk_message_batch_t *mb, rd_kafka_message_t **messages, size_t cnt) {
+        size_t taken = 0;
 
         /* Runs of messages between events. */
         while (taken < cnt) {
-                cyk_need_t need = {0};
+                cyk_need_t need;
                 size_t i;
 
-                for (i = taken; i < cnt && !messages[i]->err; i++) {
-                        cyk_need_t before = need;
-                        if (messages[i]->rkt != last) {
-                                last      = messages[i]->rkt;
-                                topic_len = strlen(rd_kafka_topic_name(last));
-                        }
-                        need.rows++;
-                        need.key += messages[i]->key_len;
-                        need.value += messages[i]->len;
-                        need.topic += topic_len;
-                        if (mb->columns[CYK_MESSAGE_HEADERS])
-                                cyk_add_headers(&need, cyk_message_headers(messages[i]));
-                        /* A message that is too large by itself makes a batch of its own. */
-                        if (unlikely(cyk_too_large(mb, &need)) && had + (int64_t)before.rows > 0) {
-                                need = before;
-                                break;
-                        }
+                cyk_sum_up(mb, messages + taken, cnt - taken, &need);
+                /* A message that is too large by itself makes a batch of its own. */
+                while (unlikely(cyk_too_large(mb, &need)) &&
+                       (need.rows > 1 || cyk_batch_root(mb->batch)->length > 0)) {
+                        if (need.rows <= 1)
+                                return (ptrdiff_t)taken;
+                        cyk_sum_up(mb, messages + taken, need.rows - 1, &need);
                 }
                 if (need.rows) {
-                        if (cyk_reserve(mb, &need) == -1)
+                        if (cyk_reserve_ahead(mb, &need) == -1)
                                 return taken ? (ptrdiff_t)taken : -1;
                         for (i = 0; mb->decoder && i < need.rows; i++) {
                                 const rd_kafka_message_t *message = messages[taken + i];
@@ -372,16 +412,18 @@ ptrdiff_t cyk_message_batch_append(cyk_message_batch_t *mb, rd_kafka_message_t *
                                 if (result != 1)
                                         need.rows = i;
                         }
-                        cyk_append_columns(mb, messages + taken, need.rows);
-                        had += (int64_t)need.rows;
+                        cyk_append_columns(mb, messages + taken, need.rows, need.header_cnt > 0);
                         for (i = taken; i < taken + need.rows; i++)
                                 rd_kafka_message_destroy(messages[i]);
                         taken += need.rows;
                 }
                 if (taken == cnt)
                         break;
-                if (!messages[taken]->err)
-                        break;
+                if (!messages[taken]->err) {
+                        if (!need.rows || mb->stopped)
+                                break;
+                        continue;
+                }
                 if (cyk_keep_event(mb, messages[taken]) == -1)
                         return taken ? (ptrdiff_t)taken : -1;
                 taken++;

@@ -123,47 +123,6 @@ int cyk_column_reserve(cyk_column_t *column, size_t rows, size_t bytes) {
         }
 }
 
-static inline void cyk_column_end_offset(cyk_column_t *column, size_t end) {
-        int32_t offset = (int32_t)end;
-        memcpy(column->offsets.data + column->offsets.len, &offset, sizeof(offset));
-        column->offsets.len += sizeof(offset);
-}
-
-void cyk_column_append_null(cyk_column_t *column) {
-        column->validity.data[column->length >> 3] &= (uint8_t)~(1u << (column->length & 7));
-        column->null_count++;
-        switch (column->layout) {
-        case CYK_LAYOUT_FIXED:
-                memset(column->data.data + column->data.len, 0, column->width);
-                column->data.len += column->width;
-                break;
-        case CYK_LAYOUT_BINARY:
-                cyk_column_end_offset(column, column->data.len);
-                break;
-        case CYK_LAYOUT_LIST:
-                cyk_column_end_offset(column, column->children[0]->length);
-                break;
-        default:
-                break;
-        }
-        column->length++;
-}
-
-void cyk_column_append_bytes(cyk_column_t *column, const void *bytes, size_t len) {
-        /* memcpy() from NULL is undefined even for no bytes. */
-        if (len)
-                memcpy(column->data.data + column->data.len, bytes, len);
-        column->data.len += len;
-        cyk_column_end_offset(column, column->data.len);
-        column->length++;
-}
-
-void cyk_column_append_fixed(cyk_column_t *column, const void *value) {
-        memcpy(column->data.data + column->data.len, value, column->width);
-        column->data.len += column->width;
-        column->length++;
-}
-
 void cyk_column_append_bit(cyk_column_t *column, int bit) {
         if (bit)
                 column->data.data[column->length >> 3] |= (uint8_t)(1u << (column->length & 7));

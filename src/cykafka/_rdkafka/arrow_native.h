@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "rdkafka.h"
 
@@ -96,11 +97,51 @@ int cyk_buffer_reserve(cyk_buffer_t *buffer, size_t more);
 cyk_column_t *cyk_column_new(const char *name, const char *format, cyk_layout_t layout, size_t width, int nullable);
 int cyk_column_adopt(cyk_column_t *parent, cyk_column_t *child);
 void cyk_column_destroy(cyk_column_t *column);
-/* Room for so many more rows, and bytes if it is a binary column. The appending functions below need it. */
+/* Room for so many more rows, and bytes if it is a binary column. The appending functions below need it; those for
+ * every cell of every message are here to be inlined. */
 int cyk_column_reserve(cyk_column_t *column, size_t rows, size_t bytes);
-void cyk_column_append_null(cyk_column_t *column);
-void cyk_column_append_bytes(cyk_column_t *column, const void *bytes, size_t len);
-void cyk_column_append_fixed(cyk_column_t *column, const void *value);
+
+static inline void cyk_column_end_offset(cyk_column_t *column, size_t end) {
+        int32_t offset = (int32_t)end;
+        memcpy(column->offsets.data + column->offsets.len, &offset, sizeof(offset));
+        column->offsets.len += sizeof(offset);
+}
+
+static inline void cyk_column_append_null(cyk_column_t *column) {
+        column->validity.data[column->length >> 3] &= (uint8_t)~(1u << (column->length & 7));
+        column->null_count++;
+        switch (column->layout) {
+        case CYK_LAYOUT_FIXED:
+                memset(column->data.data + column->data.len, 0, column->width);
+                column->data.len += column->width;
+                break;
+        case CYK_LAYOUT_BINARY:
+                cyk_column_end_offset(column, column->data.len);
+                break;
+        case CYK_LAYOUT_LIST:
+                cyk_column_end_offset(column, column->children[0]->length);
+                break;
+        default:
+                break;
+        }
+        column->length++;
+}
+
+static inline void cyk_column_append_bytes(cyk_column_t *column, const void *bytes, size_t len) {
+        /* memcpy() from NULL is undefined even for no bytes. */
+        if (len)
+                memcpy(column->data.data + column->data.len, bytes, len);
+        column->data.len += len;
+        cyk_column_end_offset(column, column->data.len);
+        column->length++;
+}
+
+static inline void cyk_column_append_fixed(cyk_column_t *column, const void *value) {
+        memcpy(column->data.data + column->data.len, value, column->width);
+        column->data.len += column->width;
+        column->length++;
+}
+
 void cyk_column_append_bit(cyk_column_t *column, int bit);
 /* Ends a row of a list whose items are in its child, or of a struct. Rows of structs are never null. */
 void cyk_column_end_row(cyk_column_t *column);
@@ -154,6 +195,7 @@ typedef struct cyk_message_batch_s {
         struct cyk_scratch_s *scratch;
         cyk_column_t **decoded; /* by field, NULL for padding */
         cyk_column_t *corrupt;  /* values that could not be decoded; may be NULL */
+        size_t expected;        /* rows; 0 if unknown */
         int stopped;            /* the next message's value is corrupt, and the decoder is to stop there */
         /* Errors and partition ends that came between the messages; owned. */
         rd_kafka_message_t **events;
