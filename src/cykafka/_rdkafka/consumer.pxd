@@ -6,6 +6,11 @@ cdef class Consumer(Client):
     cdef bint _wait_for_all
     # Set by assign() and its like inside a rebalance callback: the default action is not wanted any more.
     cdef bint _assigned_by_callback
+    # The rebalance whose callback is running, and on which thread; NULL if none is.
+    cdef cyk_event_t *_rebalance
+    cdef unsigned long _rebalance_thread
+    # The thread that is in close(), 0 if none is.
+    cdef unsigned long _closing_thread
     cdef list _paused
     # Messages that a consume() had fetched when it was interrupted, for the next call.
     cdef list _unreturned

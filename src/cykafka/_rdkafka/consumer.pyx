@@ -326,10 +326,13 @@ cdef class Consumer(Client):
             if self._on_lost is not None and rd_kafka_assignment_lost(cyk_handle_rk(handle)):
                 callback = self._on_lost
         self._assigned_by_callback = False
+        self._rebalance = event
+        self._rebalance_thread = PyThread_get_thread_ident()
         try:
             if callback is not None:
                 callback(self, read_topic_partitions(event.partitions))
         finally:
+            self._rebalance = NULL
             if not self._assigned_by_callback:
                 self._apply_rebalance(handle, event)
         return 0
@@ -878,7 +881,7 @@ cdef class Consumer(Client):
     def close(self):
         """Revoke the assignment, commit stored offsets (if auto commit is on), leave the group, free the consumer.
 
-        Serves rebalance and commit callbacks. Closing twice is harmless.
+        Serves rebalance and commit callbacks; one that calls it again returns at once. Closing twice is harmless.
 
         Raises:
             Exception: The first exception that a callback raised; the consumer is closed all the same.
@@ -890,15 +893,27 @@ cdef class Consumer(Client):
         cdef cyk_handle_t *handle
         cdef int64_t pause_us = 50
         cdef object first_exception = None
-        if self._closed:
+        cdef unsigned long thread = PyThread_get_thread_ident()
+        cdef bint outermost = False
+        cdef bint fatal = False
+        if self._closed or self._closing_thread == thread:
             return
         handle = self._enter()
         rk = cyk_handle_rk(handle)
         try:
+            if self._closing_thread == 0:
+                self._closing_thread = thread
+                outermost = True
+            if self._rebalance is not NULL and self._rebalance_thread == thread and not self._assigned_by_callback:
+                # Called by a rebalance callback: librdkafka waits for its answer before it closes.
+                self._assigned_by_callback = True
+                self._apply_rebalance(handle, self._rebalance)
             queue = rd_kafka_queue_new(rk)
-            # Fails only if it is being closed already, by a frame below this one or by another thread.
+            # Fails if another thread is closing it already, which is waited for, or after a fatal error, which has
+            # put the consumer out of its group.
             error = rd_kafka_consumer_close_queue(rk, queue)
             if error is not NULL:
+                fatal = rd_kafka_error_is_fatal(error)
                 rd_kafka_error_destroy(error)
             while True:
                 try:
@@ -918,7 +933,7 @@ cdef class Consumer(Client):
                     else:
                         PyErr_WriteUnraisable(self)
                     continue
-                if self._closed or rd_kafka_consumer_closed(rk):
+                if fatal or self._closed or rd_kafka_consumer_closed(rk):
                     break
                 with nogil:
                     cyk_queue_wait(queue, pause_us, 0)
@@ -927,6 +942,8 @@ cdef class Consumer(Client):
                 PyErr_CheckSignals()
                 self._serve_meanwhile(handle)
         finally:
+            if outermost:
+                self._closing_thread = 0
             if queue is not NULL:
                 rd_kafka_queue_destroy(queue)
             self._exit(handle)

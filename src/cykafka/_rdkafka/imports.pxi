@@ -7,6 +7,7 @@ from cpython.exc cimport PyErr_CheckSignals, PyErr_SetInterrupt
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.object cimport Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE, PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
+from cpython.pythread cimport PyThread_get_thread_ident
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stddef cimport size_t

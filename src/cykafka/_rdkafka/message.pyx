@@ -254,7 +254,9 @@ cdef Message make_message(rd_kafka_message_t *native, object topic):
     if native.key is not NULL:
         message._key = PyBytes_FromStringAndSize(<const char *>native.key, native.key_len)
     if native.err != RD_KAFKA_RESP_ERR_NO_ERROR:
-        message._error = make_error(native.err, decode_text(rd_kafka_message_errstr(native)))
+        error = make_error(native.err, decode_text(rd_kafka_message_errstr(native)))
+        error._fatal = native.err == RD_KAFKA_RESP_ERR__FATAL
+        message._error = error
     elif cyk_message_has_headers(native) and rd_kafka_message_detach_headers(
             native, &message._native_headers) != RD_KAFKA_RESP_ERR_NO_ERROR:
         message._native_headers = NULL
