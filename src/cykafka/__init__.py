@@ -41,6 +41,7 @@ from cykafka._rdkafka.core import (
     RecordBatch,
     RecordBatchStream,
     RetriableException,
+    ShareConsumer,
     StructDecoder,
     ThrottleEvent,
     TopicPartition,
@@ -54,6 +55,7 @@ from cykafka._rdkafka.core import (
 )
 from cykafka._version import __version__
 from cykafka.deserializing_consumer import DeserializingConsumer
+from cykafka.deserializing_share_consumer import DeserializingShareConsumer
 from cykafka.serializing_producer import SerializingProducer
 
 _core._client_software_version = __version__
@@ -75,6 +77,7 @@ __all__ = [
     "ConsumerGroupType",
     "DeliverySummary",
     "DeserializingConsumer",
+    "DeserializingShareConsumer",
     "ElectionType",
     "FatalException",
     "IllegalStateException",
@@ -90,6 +93,7 @@ __all__ = [
     "RecordBatchStream",
     "RetriableException",
     "SerializingProducer",
+    "ShareConsumer",
     "StructDecoder",
     "ThrottleEvent",
     "TopicCollection",

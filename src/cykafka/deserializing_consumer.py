@@ -3,9 +3,19 @@
 from typing import Any, Generic, TypeVar
 
 from cykafka._rdkafka.core import Consumer, Message
-from cykafka._serdes import close_serdes, share_cluster_id, take_serdes
+from cykafka._serdes import Serdes
 from cykafka.error import ConsumeError, KeyDeserializationError, ValueDeserializationError
 from cykafka.serialization import MessageField, SerializationContext
+
+__all__ = [
+    "ConsumeError",
+    "DeserializingConsumer",
+    "KeyDeserializationError",
+    "Message",
+    "MessageField",
+    "SerializationContext",
+    "ValueDeserializationError",
+]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -16,38 +26,17 @@ class DeserializingConsumer(Consumer, Generic[K, V]):
 
     Args:
         conf: As `Consumer`, and ``key.deserializer`` and ``value.deserializer``: callables that take
-            (bytes, `SerializationContext`) and return an object, or `DeserializerBuilder`.
+            (bytes, `SerializationContext`) and return an object; or ``key.deserializer.builder`` and
+            ``value.deserializer.builder``, each a `DeserializerBuilder`. What is built is closed with the consumer.
 
     Raises:
         TypeError, ValueError, KafkaException: As `Consumer`.
     """
 
     def __init__(self, conf: dict[str, Any]) -> None:
-        self._serdes, rest = take_serdes(conf, "key.deserializer", "value.deserializer")
-        super().__init__(rest)
-        share_cluster_id(self._serdes, self.cluster_id)
-
-    def _deserialize(self, message: Message) -> Message:
-        """Replace a message's key and value by what the deserializers make of them."""
-        error = message.error()
-        if error is not None:
-            raise ConsumeError(error, kafka_message=message)
-        key_deserializer, value_deserializer = self._serdes
-        context = SerializationContext(message.topic() or "", MessageField.VALUE, message.headers())
-        if value_deserializer is not None:
-            try:
-                value = value_deserializer(message.value(), context)
-            except Exception as exc:
-                raise ValueDeserializationError(exc, message) from exc
-            message.set_value(value)
-        if key_deserializer is not None:
-            context.field = MessageField.KEY
-            try:
-                key = key_deserializer(message.key(), context)
-            except Exception as exc:
-                raise KeyDeserializationError(exc, message) from exc
-            message.set_key(key)
-        return message
+        self._serdes = Serdes(conf, "deserializer")
+        super().__init__(self._serdes.rest)
+        self._serdes.share_cluster_id(self)
 
     def poll(self, timeout: float | None = -1) -> Message | None:
         """Return the next message, deserialized.
@@ -65,7 +54,12 @@ class DeserializingConsumer(Consumer, Generic[K, V]):
             RuntimeError: If the consumer is closed.
         """
         message = super().poll(timeout)
-        return None if message is None else self._deserialize(message)
+        if message is not None:
+            error = message.error()
+            if error is not None:
+                raise ConsumeError(error, kafka_message=message)
+            self._serdes.deserialize(message)
+        return message
 
     def consume(
         self, num_messages: int = 1, timeout: float | None = -1, *, min_messages: int | None = None
@@ -83,17 +77,17 @@ class DeserializingConsumer(Consumer, Generic[K, V]):
         for message in messages:
             if message.error() is None:
                 try:
-                    self._deserialize(message)
+                    self._serdes.deserialize(message)
                 except ConsumeError as error:
                     message.set_error(error.args[0])
         return messages
 
     def close(self) -> None:
-        """Close the consumer as `Consumer.close` does, and its deserializers."""
+        """Close the consumer as `Consumer.close` does, and the deserializers that were built for it."""
         try:
             super().close()
         finally:
-            close_serdes(self._serdes)
+            self._serdes.close()
 
     def __exit__(self, exc_type: Any, exc_value: Any, exc_traceback: Any) -> None:
         self.close()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from cykafka._rdkafka.core import Producer
-from cykafka._serdes import close_serdes, share_cluster_id, take_serdes
+from cykafka._serdes import Serdes
 from cykafka.error import KeySerializationError, ValueSerializationError
 from cykafka.serialization import HeadersType, MessageField, SerializationContext
 
@@ -18,16 +18,17 @@ class SerializingProducer(Producer, Generic[K, V]):
 
     Args:
         conf: As `Producer`, and ``key.serializer`` and ``value.serializer``: callables that take
-            (object, `SerializationContext`) and return bytes, or `SerializerBuilder`.
+            (object, `SerializationContext`) and return bytes; or ``key.serializer.builder`` and
+            ``value.serializer.builder``, each a `SerializerBuilder`. What is built is closed with the producer.
 
     Raises:
         TypeError, KafkaException: As `Producer`.
     """
 
     def __init__(self, conf: dict[str, Any]) -> None:
-        self._serdes, rest = take_serdes(conf, "key.serializer", "value.serializer")
-        super().__init__(rest)
-        share_cluster_id(self._serdes, self.cluster_id)
+        self._serdes = Serdes(conf, "serializer")
+        super().__init__(self._serdes.rest)
+        self._serdes.share_cluster_id(self)
 
     def produce(  # type: ignore[override]
         self,
@@ -56,7 +57,11 @@ class SerializingProducer(Producer, Generic[K, V]):
             KeySerializationError, ValueSerializationError: If a serializer fails.
             BufferError, KafkaException, TypeError, RuntimeError: As `Producer.produce`.
         """
-        key_serializer, value_serializer = self._serdes
+        if self.closed:
+            raise RuntimeError("Producer has been closed")
+        if not isinstance(topic, str):
+            raise TypeError(f"topic must be str, not {type(topic).__name__}")
+        key_serializer, value_serializer = self._serdes.key, self._serdes.value
         if key_serializer is None and value_serializer is None:
             context = None
         else:
@@ -87,11 +92,11 @@ class SerializingProducer(Producer, Generic[K, V]):
         )
 
     def close(self, timeout: float | None = -1) -> bool:
-        """Close the producer as `Producer.close` does, and its serializers."""
+        """Close the producer as `Producer.close` does, and the serializers that were built for it."""
         try:
             return super().close(timeout)
         finally:
-            close_serdes(self._serdes)
+            self._serdes.close()
 
     def __exit__(self, exc_type: Any, exc_value: Any, exc_traceback: Any) -> None:
         self.close()

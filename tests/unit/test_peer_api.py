@@ -32,14 +32,9 @@ MODULES = (
 )
 
 PLUMBING = "how the peer builds serializers from configuration, not for users"
-SHARE = "share groups are not there yet"
 
 #: What differs, and why; a difference that is gone must go from here too.
 DIFFERENCES = {
-    "ShareConsumer: missing": SHARE,
-    "DeserializingShareConsumer: missing": SHARE,
-    "cimpl.ShareConsumer: missing": SHARE,
-    "deserializing_share_consumer: missing": SHARE,
     "cimpl._reentry_identity_var: missing": "an internal of the peer's callbacks",
     "cimpl._AdminClientImpl: missing": "what AdminClient builds on; ours takes other values",
     **{
@@ -49,6 +44,7 @@ DIFFERENCES = {
             "SharedClusterIdResolver",
             "TYPE_CHECKING",
             "build_serdes",
+            "close_serdes",
             "pop_serde_props",
             "propagate_cluster_id_resolver",
         )

@@ -140,6 +140,16 @@ static int cyk_call_attempt(cyk_call_t *call, int timeout_ms) {
         case CYK_CALL_ABORT_TRANSACTION:
                 error = rd_kafka_abort_transaction(rk, timeout_ms);
                 break;
+        case CYK_CALL_SHARE_COMMIT:
+                call->error = rd_kafka_share_commit_sync(cyk_handle_share(call->handle), timeout_ms, &call->partitions);
+                return 0;
+        case CYK_CALL_SHARE_CLOSE:
+                error = rd_kafka_share_consumer_close(cyk_handle_share(call->handle));
+                if (call->error)
+                        rd_kafka_error_destroy(call->error);
+                call->error = error;
+                /* A commit that the user gave up is still waiting on its own thread. */
+                return error && rd_kafka_error_code(error) == RD_KAFKA_RESP_ERR__CONFLICT;
         case CYK_CALL_DESTROY:
                 cyk_handle_release(call->handle);
                 call->handle = NULL;
@@ -159,9 +169,10 @@ static int cyk_call_attempt(cyk_call_t *call, int timeout_ms) {
 
 static void cyk_call_perform(cyk_call_t *call) {
         int resumable = call->op == CYK_CALL_INIT_TRANSACTIONS || call->op == CYK_CALL_COMMIT_TRANSACTION ||
-                        call->op == CYK_CALL_ABORT_TRANSACTION;
+                        call->op == CYK_CALL_ABORT_TRANSACTION || call->op == CYK_CALL_SHARE_CLOSE;
         /* Sending offsets again is a new request, and seeking again a second seek: one piece only. */
-        int single    = call->op == CYK_CALL_SEND_OFFSETS || call->op == CYK_CALL_SEEK;
+        int single    = call->op == CYK_CALL_SEND_OFFSETS || call->op == CYK_CALL_SEEK ||
+                     call->op == CYK_CALL_SHARE_COMMIT;
         int piece_ms  = resumable ? CYK_RESUMABLE_PIECE_MS : single ? INT_MAX : CYK_PIECE_MS;
         rd_ts_t end   = call->timeout_us < 0 ? INT64_MAX : rd_clock() + call->timeout_us;
 

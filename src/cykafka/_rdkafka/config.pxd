@@ -8,6 +8,8 @@ cdef class ClientConfig:
     cdef object on_delivery
     cdef object on_commit
     cdef object logger
+    # The client is a share consumer.
+    cdef bint share
     cdef int _set(self, object name, object value) except -1
     cdef str effective(self, str name)
     cdef bint flag(self, str name) except -1

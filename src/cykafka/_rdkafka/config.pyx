@@ -167,7 +167,10 @@ cdef class ClientConfig:
             self._set("log.queue", "true")
         cyk_conf_collect(native, handle, collect)
         with nogil:
-            rk = rd_kafka_new(kind, native, errstr, sizeof(errstr))
+            if self.share:
+                rk = cyk_share_consumer_new(native, errstr, sizeof(errstr))
+            else:
+                rk = rd_kafka_new(kind, native, errstr, sizeof(errstr))
         if rk is NULL:
             # The configuration stays ours on failure, and so does its opaque pointer to the handle.
             raise KafkaException(make_error(rd_kafka_last_error(), decode_text(errstr)))

@@ -15,6 +15,11 @@ cdef extern from "rdkafka_mock.h" nogil:
     rd_kafka_resp_err_t rd_kafka_mock_partition_push_request_errors(
         rd_kafka_mock_cluster_t *mcluster, const char *topic, int32_t partition, int16_t ApiKey, size_t cnt,
         ...) noexcept
+    void rd_kafka_mock_sharegroup_set_session_timeout(rd_kafka_mock_cluster_t *mcluster, int timeout_ms) noexcept
+    void rd_kafka_mock_sharegroup_set_heartbeat_interval(rd_kafka_mock_cluster_t *mcluster, int interval_ms) noexcept
+    void rd_kafka_mock_sharegroup_set_max_delivery_attempts(rd_kafka_mock_cluster_t *mcluster, int attempts) noexcept
+    void rd_kafka_mock_sharegroup_set_record_lock_duration(rd_kafka_mock_cluster_t *mcluster, int ms) noexcept
+    void rd_kafka_mock_sharegroup_set_auto_offset_reset(rd_kafka_mock_cluster_t *mcluster, int reset) noexcept
     void rd_kafka_mock_group_initial_rebalance_delay_ms(rd_kafka_mock_cluster_t *mcluster,
                                                         int32_t delay_ms) noexcept
     void rd_kafka_mock_set_controller_id(rd_kafka_mock_cluster_t *mcluster, int32_t controller_id) noexcept

@@ -242,6 +242,34 @@ cdef class MockCluster:
         """Set how long, in seconds, a new classic group waits for members (default 3)."""
         rd_kafka_mock_group_initial_rebalance_delay_ms(self._open(), <int>(delay * 1000))
 
+    def set_share_groups(self, *, auto_offset_reset=None, record_lock_duration=None, max_delivery_attempts=None,
+                         session_timeout=None, heartbeat_interval=None):
+        """Set how share groups (KIP-932) work; what is None stays as it is.
+
+        Args:
+            auto_offset_reset: Where a new group begins, ``"latest"`` (default) or ``"earliest"``.
+            record_lock_duration: How many seconds a message stays acquired; as long as a session by default.
+            max_delivery_attempts: How often a message is delivered at most (default 5), 0 for no limit.
+            session_timeout: After how many seconds without a heartbeat a member is gone.
+            heartbeat_interval: How many seconds a member waits between heartbeats.
+
+        Raises:
+            ValueError: If auto_offset_reset is something else.
+        """
+        cdef rd_kafka_mock_cluster_t *native = self._open()
+        if auto_offset_reset not in (None, "latest", "earliest"):
+            raise ValueError(f'auto_offset_reset must be "latest" or "earliest", not {auto_offset_reset!r}')
+        if auto_offset_reset is not None:
+            rd_kafka_mock_sharegroup_set_auto_offset_reset(native, auto_offset_reset == "earliest")
+        if record_lock_duration is not None:
+            rd_kafka_mock_sharegroup_set_record_lock_duration(native, <int>(record_lock_duration * 1000))
+        if max_delivery_attempts is not None:
+            rd_kafka_mock_sharegroup_set_max_delivery_attempts(native, max_delivery_attempts)
+        if session_timeout is not None:
+            rd_kafka_mock_sharegroup_set_session_timeout(native, <int>(session_timeout * 1000))
+        if heartbeat_interval is not None:
+            rd_kafka_mock_sharegroup_set_heartbeat_interval(native, <int>(heartbeat_interval * 1000))
+
     # Requests
 
     def push_request_errors(self, int api_key, errors):

@@ -46,8 +46,9 @@ cyk_handle_t *cyk_handle_new(void) {
 void cyk_handle_attach(cyk_handle_t *h, rd_kafka_t *rk, int is_consumer) {
         h->rk = rk;
         if (is_consumer) {
-                /* One queue for messages and callbacks alike. */
-                rd_kafka_poll_set_consumer(rk);
+                /* One queue for messages and callbacks alike; a share consumer's takes messages only. */
+                if (!RD_KAFKA_IS_SHARE_CONSUMER(rk))
+                        rd_kafka_poll_set_consumer(rk);
                 h->queue = rd_kafka_queue_get_consumer(rk);
                 h->destroy_flags = RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE;
         } else {
@@ -124,7 +125,7 @@ void cyk_event_destroy(cyk_event_t *event) {
 }
 
 /* An event that cannot be allocated is dropped: librdkafka itself aborts on failed allocations. */
-static cyk_event_t *cyk_event_new(cyk_event_type_t type, const char *text, size_t text_len) {
+cyk_event_t *cyk_event_new(cyk_event_type_t type, const char *text, size_t text_len) {
         cyk_event_t *event = rd_calloc(1, sizeof(*event));
         event->type        = type;
         if (text) {
@@ -136,7 +137,7 @@ static cyk_event_t *cyk_event_new(cyk_event_type_t type, const char *text, size_
         return event;
 }
 
-static void cyk_handle_push(cyk_handle_t *h, cyk_event_t *event) {
+void cyk_handle_push(cyk_handle_t *h, cyk_event_t *event) {
         mtx_lock(&h->lock);
         if (h->tail)
                 h->tail->next = event;

@@ -21,7 +21,8 @@ typedef enum {
         CYK_EVENT_THROTTLE,
         CYK_EVENT_REBALANCE,
         CYK_EVENT_OFFSET_COMMIT,
-        CYK_EVENT_OAUTHBEARER_REFRESH
+        CYK_EVENT_OAUTHBEARER_REFRESH,
+        CYK_EVENT_ACKNOWLEDGED /* partitions: one element for each offset */
 } cyk_event_type_t;
 
 typedef struct cyk_event_s {
@@ -145,6 +146,8 @@ typedef enum {
         CYK_CALL_SEND_OFFSETS,
         CYK_CALL_COMMIT_TRANSACTION,
         CYK_CALL_ABORT_TRANSACTION,
+        CYK_CALL_SHARE_COMMIT,
+        CYK_CALL_SHARE_CLOSE,
         CYK_CALL_DESTROY
 } cyk_call_op_t;
 
@@ -178,6 +181,12 @@ int cyk_call_wait(cyk_call_t *call, int64_t timeout_us);
 void cyk_call_abandon(cyk_call_t *call);
 /* Gives the call up: frees it now, or when its thread has ended. */
 void cyk_call_release(cyk_call_t *call);
+
+/* Share consumers (KIP-932). The native client of one is an rd_kafka_t like any other, made by this function. */
+rd_kafka_t *cyk_share_consumer_new(rd_kafka_conf_t *conf, char *errstr, size_t errstr_size);
+rd_kafka_share_t *cyk_handle_share(const cyk_handle_t *h);
+/* Collects the outcome of acknowledgements, or stops that. */
+rd_kafka_error_t *cyk_share_collect_acknowledgements(cyk_handle_t *h, int collect);
 
 struct rd_kafka_mock_cluster_s;
 /* Partitions and replicas of topics that are created by being used. */

@@ -1,4 +1,4 @@
-/* What native.c and blocking.c share and nobody else sees; needs librdkafka's internal headers. */
+/* What native.c, blocking.c and share.c share and nobody else sees; needs librdkafka's internal headers. */
 #ifndef CYKAFKA_NATIVE_INT_H
 #define CYKAFKA_NATIVE_INT_H
 
@@ -29,5 +29,9 @@ struct cyk_handle_s {
 
 /* Destroys the queues and the client, leaving the collected events. */
 void cyk_handle_destroy_client(cyk_handle_t *h);
+
+/* An event, with a copy of the text if there is one, and how it gets to those that wait to be served. */
+cyk_event_t *cyk_event_new(cyk_event_type_t type, const char *text, size_t text_len);
+void cyk_handle_push(cyk_handle_t *h, cyk_event_t *event);
 
 #endif

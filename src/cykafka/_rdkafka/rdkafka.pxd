@@ -27,6 +27,10 @@ cdef extern from "rdkafka.h" nogil:
         pass
     ctypedef struct rd_kafka_Uuid_t:
         pass
+    ctypedef struct rd_kafka_share_t:
+        pass
+    ctypedef struct rd_kafka_messages_t:
+        pass
 
     ctypedef enum rd_kafka_type_t:
         RD_KAFKA_PRODUCER
@@ -54,6 +58,7 @@ cdef extern from "rdkafka.h" nogil:
         RD_KAFKA_RESP_ERR__QUEUE_FULL
         RD_KAFKA_RESP_ERR__INVALID_ARG
         RD_KAFKA_RESP_ERR__STATE
+        RD_KAFKA_RESP_ERR__CONFLICT
         RD_KAFKA_RESP_ERR__FATAL
         RD_KAFKA_RESP_ERR__INTR
         RD_KAFKA_RESP_ERR__NOENT
@@ -144,6 +149,7 @@ cdef extern from "rdkafka.h" nogil:
                                                         rd_kafka_headers_t **hdrsp) noexcept
     rd_kafka_msg_status_t rd_kafka_message_status(const rd_kafka_message_t *rkmessage) noexcept
     int32_t rd_kafka_message_leader_epoch(const rd_kafka_message_t *rkmessage) noexcept
+    int16_t rd_kafka_message_delivery_count(const rd_kafka_message_t *rkmessage) noexcept
     const char *rd_kafka_topic_name(const rd_kafka_topic_t *rkt) noexcept
 
     # Configuration
@@ -238,6 +244,23 @@ cdef extern from "rdkafka.h" nogil:
         const rd_kafka_consumer_group_metadata_t *cgmd, void **bufferp, size_t *sizep) noexcept
     rd_kafka_error_t *rd_kafka_consumer_group_metadata_read(
         rd_kafka_consumer_group_metadata_t **cgmdp, const void *buffer, size_t size) noexcept
+
+    # Share groups (the blocking ones are in blocking.c)
+    ctypedef int rd_kafka_share_AcknowledgeType_t
+    rd_kafka_resp_err_t rd_kafka_share_subscribe(rd_kafka_share_t *rkshare,
+                                                 const rd_kafka_topic_partition_list_t *topics) noexcept
+    rd_kafka_resp_err_t rd_kafka_share_unsubscribe(rd_kafka_share_t *rkshare) noexcept
+    rd_kafka_resp_err_t rd_kafka_share_subscription(rd_kafka_share_t *rkshare,
+                                                    rd_kafka_topic_partition_list_t **topics) noexcept
+    rd_kafka_error_t *rd_kafka_share_poll(rd_kafka_share_t *rkshare, int timeout_ms,
+                                          rd_kafka_messages_t **rkmessages) noexcept
+    rd_kafka_resp_err_t rd_kafka_share_acknowledge_offset(rd_kafka_share_t *rkshare, const char *topic,
+                                                          int32_t partition, int64_t offset,
+                                                          rd_kafka_share_AcknowledgeType_t type) noexcept
+    rd_kafka_error_t *rd_kafka_share_commit_async(rd_kafka_share_t *rkshare) noexcept
+    size_t rd_kafka_messages_count(const rd_kafka_messages_t *messages) noexcept
+    rd_kafka_message_t *rd_kafka_messages_get(const rd_kafka_messages_t *messages, size_t index) noexcept
+    void rd_kafka_messages_destroy(rd_kafka_messages_t *messages) noexcept
 
     # Transactions (the blocking ones are in blocking.c)
     rd_kafka_error_t *rd_kafka_begin_transaction(rd_kafka_t *rk) noexcept
@@ -334,6 +357,7 @@ cdef extern from "native.h" nogil:
         CYK_EVENT_REBALANCE
         CYK_EVENT_OFFSET_COMMIT
         CYK_EVENT_OAUTHBEARER_REFRESH
+        CYK_EVENT_ACKNOWLEDGED
 
     ctypedef struct cyk_event_t:
         cyk_event_type_t type
@@ -423,6 +447,8 @@ cdef extern from "native.h" nogil:
         CYK_CALL_SEND_OFFSETS
         CYK_CALL_COMMIT_TRANSACTION
         CYK_CALL_ABORT_TRANSACTION
+        CYK_CALL_SHARE_COMMIT
+        CYK_CALL_SHARE_CLOSE
         CYK_CALL_DESTROY
 
     ctypedef struct cyk_call_t:
@@ -439,6 +465,10 @@ cdef extern from "native.h" nogil:
         char *text
         int64_t low
         int64_t high
+
+    rd_kafka_t *cyk_share_consumer_new(rd_kafka_conf_t *conf, char *errstr, size_t errstr_size) noexcept
+    rd_kafka_share_t *cyk_handle_share(const cyk_handle_t *h) noexcept
+    rd_kafka_error_t *cyk_share_collect_acknowledgements(cyk_handle_t *h, int collect) noexcept
 
     cyk_call_t *cyk_call_new(cyk_handle_t *h, cyk_call_op_t op, int64_t timeout_us) noexcept
     int cyk_call_start(cyk_call_t *call) noexcept
