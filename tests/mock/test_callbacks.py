@@ -153,6 +153,25 @@ def test_an_exception_comes_out_of_the_serving_call_and_further_ones_are_unraisa
     producer.close()
 
 
+def test_each_exception_comes_out_somewhere(mock_cluster, unraisable):
+    def on_delivery(error, message):
+        raise Boom(message.value())
+
+    producer = Producer({"bootstrap.servers": mock_cluster.bootstrap_servers, "linger.ms": 20})
+    for i in range(5):
+        producer.produce("topic", str(i), partition=0, on_delivery=on_delivery)
+    raised = []
+    while len(raised) + len(unraisable) < 5:
+        try:
+            producer.close(20)
+        except Boom as error:
+            raised.append(error)
+        if producer.closed:
+            break
+    assert sorted(error.args[0] for error in [*raised, *unraisable]) == [b"0", b"1", b"2", b"3", b"4"]
+    assert raised
+
+
 def test_events_not_served_stay_queued():
     seen = []
 

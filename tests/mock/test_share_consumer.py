@@ -147,9 +147,7 @@ def test_a_message_is_given_up_after_the_last_attempt(cluster, make, producer):
     produce(producer, 1)
     consumer = make(EXPLICIT)
     for count in (1, 2):
-        (message,) = take(
-            consumer, 1, each=lambda message: consumer.acknowledge(message, AcknowledgeType.RELEASE)
-        )
+        (message,) = take(consumer, 1, each=lambda message: consumer.acknowledge(message, AcknowledgeType.RELEASE))
         assert message.delivery_count() == count
     nothing_comes(consumer)
 
@@ -314,7 +312,11 @@ def test_ctrl_c_ends_a_blocking_call(cluster, make, producer, call):
         (lambda c, m: c.acknowledge(m, 0), ValueError, "AcknowledgeType"),
         (lambda c, m: c.acknowledge(Message()), ValueError, "no topic"),
         (lambda c, m: c.acknowledge(Message(topic="topic")), ValueError, "negative"),
-        (lambda c, m: c.acknowledge(Message(topic="topic", partition=1, offset=77)), IllegalStateException, "not acquired"),
+        (
+            lambda c, m: c.acknowledge(Message(topic="topic", partition=1, offset=77)),
+            IllegalStateException,
+            "not acquired",
+        ),
         (lambda c, m: c.acknowledge_offset("topic", -1, 0), ValueError, "negative"),
         (lambda c, m: c.acknowledge_offset("topic", 0, -1), ValueError, "negative"),
         (lambda c, m: c.acknowledge_offset(None, 0, 0), TypeError, "topic must be str"),

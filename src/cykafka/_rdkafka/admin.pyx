@@ -214,7 +214,7 @@ cdef class AdminRequests(Client):
         """Create topics; result [(topic, error)]."""
         cdef char errstr[512]
         cdef NewTopic topic
-        cdef bytes text
+        cdef bytes key, text
         cdef rd_kafka_NewTopic_t *native
         cdef NativeArray array = new_array(len(new_topics), <native_destroy_t>rd_kafka_NewTopic_destroy)
         cdef cyk_handle_t *handle
@@ -230,10 +230,10 @@ cdef class AdminRequests(Client):
             for partition, brokers in enumerate(assignment):
                 self._assign_replicas(native, NULL, partition, brokers)
             for name, value in (topic.config or {}).items():
+                key = encode_name(name, "configuration name")
                 value = _as_property_value(name, value)
                 text = None if value is None else encode_name(value, "configuration value")
-                if rd_kafka_NewTopic_set_config(native, encode_name(name, "configuration name"),
-                                                NULL if text is None else <const char *>text):
+                if rd_kafka_NewTopic_set_config(native, key, NULL if text is None else <const char *>text):
                     raise ValueError(f"Invalid configuration property {name!r} of {topic}")
         handle = self._enter()
         try:
@@ -425,12 +425,13 @@ cdef class AdminRequests(Client):
         """Replace configurations of [(type, name, {name: value})]; result as _read_resources()."""
         cdef NativeArray array = new_array(len(resources), <native_destroy_t>rd_kafka_ConfigResource_destroy)
         cdef rd_kafka_ConfigResource_t *native
+        cdef bytes native_key
         for restype, name, entries in resources:
             native = _add_resource(array, restype, name)
             for key, value in entries.items():
+                native_key = encode_name(key, "configuration name")
                 if rd_kafka_ConfigResource_set_config(
-                        native, encode_name(key, "configuration name"),
-                        encode_name(_as_property_value(key, value), "configuration value")):
+                        native, native_key, encode_name(_as_property_value(key, value), "configuration value")):
                     raise ValueError(f"Invalid configuration property {key!r} of resource {restype} {name!r}")
         self._send_configs(RD_KAFKA_ADMIN_OP_ALTERCONFIGS, array, future, validate_only, request_timeout, broker)
 
@@ -438,14 +439,14 @@ cdef class AdminRequests(Client):
         """Change configurations of [(type, name, [(name, operation, value)])]; result as _read_resources()."""
         cdef NativeArray array = new_array(len(resources), <native_destroy_t>rd_kafka_ConfigResource_destroy)
         cdef rd_kafka_ConfigResource_t *native
-        cdef bytes text
+        cdef bytes native_key, text
         for restype, name, entries in resources:
             native = _add_resource(array, restype, name)
             for key, operation, value in entries:
+                native_key = encode_name(key, "configuration name")
                 text = None if value is None else encode_name(_as_property_value(key, value), "configuration value")
                 check_error(rd_kafka_ConfigResource_add_incremental_config(
-                    native, encode_name(key, "configuration name"), operation,
-                    NULL if text is None else <const char *>text))
+                    native, native_key, operation, NULL if text is None else <const char *>text))
         self._send_configs(RD_KAFKA_ADMIN_OP_INCREMENTALALTERCONFIGS, array, future, validate_only, request_timeout,
                            broker)
 
@@ -496,11 +497,11 @@ def _serve_results(reference):
     while client is not None and not client.closed:
         try:
             outstanding = client._serve_slice()
-        except BaseException:
+        except BaseException as exc:
             if client.closed:
                 return
             # A token callback that raised: librdkafka has been told, and the next request will try again.
-            PyErr_WriteUnraisable(client)
+            report_unraisable(exc, client)
             outstanding = 1
         idle = 0 if outstanding else idle + 1
         if idle > _IDLE_SLICES and client._thread_may_end():

@@ -931,7 +931,7 @@ cdef class Consumer(Client):
                     if first_exception is None:
                         first_exception = exc
                     else:
-                        PyErr_WriteUnraisable(self)
+                        report_unraisable(exc, self)
                     continue
                 if fatal or self._closed or rd_kafka_consumer_closed(rk):
                     break

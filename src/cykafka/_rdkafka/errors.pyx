@@ -163,6 +163,14 @@ def make_exception(KafkaError error not None):
     return KafkaException(error)
 
 
+cdef int report_unraisable(object exception, object source) except -1:
+    """Hand an exception that nobody can be given to sys.unraisablehook."""
+    # Python reports what is being raised, which a caught exception is not any more.
+    PyErr_SetObject(type(exception), exception)
+    PyErr_WriteUnraisable(source)
+    return 0
+
+
 cdef int check_err(rd_kafka_resp_err_t err, str doing) except -1:
     """Raise if a function that returns a code failed; `doing` says at what."""
     if err != RD_KAFKA_RESP_ERR_NO_ERROR:

@@ -27,6 +27,7 @@ cdef extern from "Python.h":
         PyObject *tp_dict
     void PyType_Modified(PyTypeObject *type)
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
+    void PyErr_SetObject(object type, object value)
     void PyErr_WriteUnraisable(object source)
     void PyObject_GC_UnTrack(PyObject *op)
     void PyObject_GC_Track(PyObject *op)

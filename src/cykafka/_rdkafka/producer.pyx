@@ -441,7 +441,7 @@ cdef class Producer(Client):
                 if first_exception is None:
                     first_exception = exc
                 else:
-                    PyErr_WriteUnraisable(self)
+                    report_unraisable(exc, self)
                 if message is not None:
                     # The traceback keeps it, and so may others.
                     copied = message
@@ -597,7 +597,7 @@ cdef class Producer(Client):
                     if first_exception is None:
                         first_exception = exc
                     else:
-                        PyErr_WriteUnraisable(self)
+                        report_unraisable(exc, self)
                     continue
                 if done:
                     break
@@ -812,7 +812,7 @@ cdef class Producer(Client):
                     if first_exception is None:
                         first_exception = exc
                     else:
-                        PyErr_WriteUnraisable(self)
+                        report_unraisable(exc, self)
         finally:
             self._exit(handle)
         self._release()

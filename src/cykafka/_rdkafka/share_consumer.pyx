@@ -449,7 +449,7 @@ cdef class ShareConsumer(Client):
                     if first_exception is None:
                         first_exception = exc
                     else:
-                        PyErr_WriteUnraisable(self)
+                        report_unraisable(exc, self)
         finally:
             self._unclaim(handle)
         self._release()
