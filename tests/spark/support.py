@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from cykafka import Producer
@@ -9,8 +10,10 @@ from tests.support.jars import Artifact, Bundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
 
 _ALL = ("*:*",)
 
@@ -83,3 +86,46 @@ def ranges(frame: DataFrame) -> list[tuple[str, int, int, int]]:
 def values(collected: Sequence[Row]) -> list[bytes]:
     """The values of rows."""
     return [bytes(each.value) for each in collected]
+
+
+class Query:
+    """A query from Kafka to Parquet files, with its checkpoint.
+
+    Args:
+        folder: Folder of its own.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.output = folder / "output"
+        self.checkpoint = folder / "checkpoint"
+
+    def start(self, frame: DataFrame, **trigger: Any) -> StreamingQuery:
+        """Start it; by default it ends when it has read what is there now."""
+        return (
+            frame.writeStream.format("parquet")
+            .option("path", str(self.output))
+            .option("checkpointLocation", str(self.checkpoint))
+            .trigger(**trigger or {"availableNow": True})
+            .start()
+        )
+
+    def run(self, frame: DataFrame, **trigger: Any) -> StreamingQuery:
+        """Run it until it ends by itself."""
+        query = self.start(frame, **trigger)
+        assert query.awaitTermination(120), "the query has not ended"
+        return query
+
+    def rows(self, session: SparkSession) -> list[Row]:
+        """What it has written."""
+        return rows(session.read.parquet(str(self.output)))
+
+    def offsets(self) -> list[dict[str, dict[str, int]]]:
+        """End offsets of its batches, as the checkpoint has them."""
+        files = sorted((self.checkpoint / "offsets").glob("[0-9]*"), key=lambda file: int(file.name))
+        return [json.loads(file.read_text().splitlines()[2]) for file in files]
+
+    def forget_last_commit(self) -> None:
+        """Make it look as if the query had died before its last batch was done."""
+        last = max((self.checkpoint / "commits").glob("[0-9]*"), key=lambda file: int(file.name))
+        last.unlink()
+        (last.parent / f".{last.name}.crc").unlink(missing_ok=True)
