@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
@@ -20,6 +21,19 @@ _LOG = logging.getLogger(__name__)
 _REQUEST_TIMEOUT = 30.0
 # Asking for more topics than this one by one costs more than asking for all.
 _TOPICS_ASKED_SINGLY = 5
+
+# What librdkafka calls properties of Java's names in its messages.
+_FULL_NAMES = {
+    "acks": "request.required.acks",
+    "bootstrap.servers": "metadata.broker.list",
+    "compression.type": "compression.codec",
+    "delivery.timeout.ms": "message.timeout.ms",
+    "linger.ms": "queue.buffering.max.ms",
+    "max.in.flight.requests.per.connection": "max.in.flight",
+    "max.partition.fetch.bytes": "fetch.message.max.bytes",
+    "retries": "message.send.max.retries",
+    "sasl.mechanism": "sasl.mechanisms",
+}
 
 T = TypeVar("T")
 
@@ -44,9 +58,10 @@ def open_consumer(config: Config, group_id: str) -> Consumer:
 
 def config_error(error: Exception, config: Mapping[str, object]) -> OptionError:
     """Turn librdkafka's refusal of a configuration into an error that names the option."""
-    text = str(error.args[0].str() if error.args and hasattr(error.args[0], "str") else error)
-    named = [name for name in config if f'"{name}"' in text or f"{name} " in text or f"{name}`" in text]
-    return OptionError(f"{PREFIX}{max(named, key=len)}" if named else f"{PREFIX}*", text)
+    text = str(error.args[0].str() if error.args and hasattr(error.args[0], "str") else error).strip()
+    words = set(re.findall(r"[a-z0-9_]+(?:\.[a-z0-9_]+)+", text))
+    named = [name for name in config if name in words or _FULL_NAMES.get(name) in words]
+    return OptionError(f"{PREFIX}{named[0]}" if named else f"{PREFIX}*", text)
 
 
 class KafkaMetadata:

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
 
 from cykafka.spark.decode import kafka_schema
-from cykafka.spark.options import read_options
+from cykafka.spark.errors import OptionError
+from cykafka.spark.options import read_options, write_options
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -63,3 +70,41 @@ class KafkaDataSource(DataSource):
         from cykafka.spark import reader
 
         return reader.KafkaStreamReader(read_options(self.options, streaming=True), schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """Return a writer for a batch.
+
+        Args:
+            schema: Schema of the rows.
+            overwrite: Whether what is there is to be replaced, which Kafka cannot do.
+
+        Raises:
+            OptionError: An option is wrong.
+            SchemaError: A column is missing or has a wrong type.
+        """
+        from cykafka.spark import writer
+
+        _check_append(overwrite=overwrite)
+        return writer.KafkaBatchWriter(write_options(self.options, streaming=False), schema)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802
+        """Return a writer for a stream.
+
+        Args:
+            schema: Schema of the rows.
+            overwrite: Whether each batch is to replace what is there (output mode complete): rows are
+                appended.
+
+        Raises:
+            OptionError: An option is wrong.
+            SchemaError: A column is missing or has a wrong type.
+        """
+        from cykafka.spark import writer
+
+        del overwrite
+        return writer.KafkaStreamWriter(write_options(self.options, streaming=True), schema)
+
+
+def _check_append(*, overwrite: bool) -> None:
+    if overwrite:
+        raise OptionError("mode", 'a topic cannot be overwritten; use .mode("append")')
