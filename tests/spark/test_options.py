@@ -105,6 +105,7 @@ def test_durations(text, seconds):
         ({**BASE, "minPartitions": "0"}, "minPartitions"),
         ({**BASE, "minPartitions": "2.5"}, "minPartitions"),
         ({**BASE, "maxRecordsPerPartition": "0"}, "maxRecordsPerPartition"),
+        ({**BASE, "minRecordsPerPartition": "5", "minPartitions": "2"}, "minRecordsPerPartition"),
         ({**BASE, "maxOffsetsPerTrigger": "-5"}, "maxOffsetsPerTrigger"),
         ({**BASE, "minOffsetsPerTrigger": "6", "maxOffsetsPerTrigger": "5"}, "minOffsetsPerTrigger"),
         ({**BASE, "maxTriggerDelay": "soon"}, "maxTriggerDelay"),

@@ -5,7 +5,14 @@ import itertools
 import pytest
 
 from cykafka.spark.offsets import TopicPartition
-from cykafka.spark.planning import OffsetRange, TriggerDelay, offsets_behind, plan_ranges, rate_limit
+from cykafka.spark.planning import (
+    OffsetRange,
+    TriggerDelay,
+    group_ranges,
+    offsets_behind,
+    plan_ranges,
+    rate_limit,
+)
 
 pytestmark = pytest.mark.unit
 
@@ -79,6 +86,12 @@ def test_both_limits():
     assert max(each.size for each in planned) <= 30
     assert len(planned) >= 15
     assert_covers(planned, whole)
+
+
+def test_small_ranges_share_a_task():
+    groups = group_ranges([*ranges(400, 500, 200, 5000, 1), OffsetRange("u", 0, 0, 1)], 1000)
+    assert [sizes(each) for each in groups] == [[(0, 400), (1, 500)], [(2, 200)], [(3, 5000)], [(4, 1)], [(0, 1)]]
+    assert [len(each) for each in group_ranges(ranges(1, 1), 0)] == [1, 1]
 
 
 def test_rate_limit_is_shared_out_by_backlog():

@@ -1,4 +1,4 @@
-"""Reads one range of offsets on a worker, as Arrow batches of Kafka's columns."""
+"""Reads ranges of offsets on a worker, as Arrow batches of Kafka's columns."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from cykafka.spark.planning import OffsetRange
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from cykafka import Consumer
+    from cykafka import Consumer, TopicPartition
 
 _READ_COMMITTED = "read_committed"
 _QUERY_TIMEOUT = 30.0
 
 
 class RangeFetcher:
-    """Fetches the records of a range; used once, by one thread.
+    """Fetches the records of a task; used once, by one thread.
 
     Reading stops by position: compaction and the marks of transactions leave holes, so neither the number of
     records nor the last of them tells the end.
@@ -32,19 +32,25 @@ class RangeFetcher:
         options: Options of the reader.
         group_id: Group id of consumers on workers.
         columns: Names of the columns wanted, as `Consumer.consume_arrow` takes them; ``offset`` among them.
-        wanted: The range.
+        wanted: Ranges of different partitions of one topic.
     """
 
-    def __init__(self, options: ReadOptions, group_id: str, columns: Sequence[str], wanted: OffsetRange) -> None:
+    def __init__(
+        self, options: ReadOptions, group_id: str, columns: Sequence[str], wanted: Sequence[OffsetRange]
+    ) -> None:
         self._options = options
         self._group_id = group_id
         self._columns = list(columns)
-        self._wanted = wanted
-        self._position = wanted.start
+        self._topic = wanted[0].topic
+        if len(wanted) > 1 and "partition" not in self._columns:
+            self._columns.append("partition")
+        self._ends = {each.partition: each.end for each in wanted}
+        #: Where each partition stands; those that have been read are left out.
+        self._positions = {each.partition: each.start for each in wanted}
         self._deadline = 0.0
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the records of the range.
+        """Yield the records.
 
         Raises:
             DataLossError: Records are gone.
@@ -52,7 +58,7 @@ class RangeFetcher:
         """
         options = self._options
         with worker.consumer(options.consumer, self._group_id, options.cache) as consumer:
-            consumer.assign([self._native(self._position)])
+            consumer.assign([self._native(number, offset) for number, offset in self._positions.items()])
             try:
                 yield from self._fetch(consumer)
             finally:
@@ -63,95 +69,109 @@ class RangeFetcher:
 
         options = self._options
         self._extend_deadline()
-        while self._position < self._wanted.end:
+        while self._positions:
             batch = consumer.consume_arrow(
                 options.batch_rows, max(self._deadline - time.monotonic(), 0.0), columns=self._columns
             )
             if batch.num_rows:
                 self._extend_deadline()
-                rows = self._within_range(pa.record_batch(batch))
+                rows = self._within_ranges(consumer, pa.record_batch(batch))
                 if rows.num_rows:
                     yield rows
             for error in batch.errors:
-                self._handle_error(consumer, error.error())
+                self._handle_error(consumer, error.partition(), error.error())
             for end in batch.partition_ends:
-                self._handle_end(consumer, end.offset)
-            if time.monotonic() >= self._deadline and self._position < self._wanted.end:
+                self._handle_end(consumer, end.partition, end.offset)
+            if self._positions and time.monotonic() >= self._deadline:
+                number, offset = next(iter(self._positions.items()))
                 raise FetchError(
-                    f"Cannot fetch the record at offset {self._position} of {self._name} within "
+                    f"Cannot fetch the record at offset {offset} of {self._topic}-{number} within "
                     f"{options.poll_timeout * 1000:.0f} milliseconds ('kafkaConsumer.pollTimeoutMs')"
                 )
-
-    @property
-    def _name(self) -> str:
-        return str(self._wanted.topic_partition)
 
     def _extend_deadline(self) -> None:
         self._deadline = time.monotonic() + self._options.poll_timeout
 
-    def _within_range(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        offsets = rows.column("offset")
-        last = offsets[-1].as_py()
-        self._position = last + 1
-        if last < self._wanted.end:
-            return rows
+    def _advance(self, consumer: Consumer, number: int, position: int) -> None:
+        """Note that a partition has been read up to a position."""
+        if number not in self._positions:
+            return
+        self._positions[number] = max(self._positions[number], position)
+        if self._positions[number] >= self._ends[number]:
+            del self._positions[number]
+            if self._positions:
+                consumer.incremental_unassign([self._native(number)])
+
+    def _within_ranges(self, consumer: Consumer, rows: pa.RecordBatch) -> pa.RecordBatch:
+        import pyarrow as pa
         import pyarrow.compute as pc
 
-        kept = pc.sum(pc.less(offsets, self._wanted.end)).as_py()
-        return rows.slice(0, kept)
+        offsets = rows.column("offset")
+        if len(self._ends) == 1:
+            (number, end), last = next(iter(self._ends.items())), offsets[-1].as_py()
+            self._advance(consumer, number, last + 1)
+            return rows if last < end else rows.slice(0, pc.sum(pc.less(offsets, end)).as_py())
+        # Ranges that share a task are small, and so is the batch.
+        placed = list(zip(rows.column("partition").to_pylist(), offsets.to_pylist(), strict=True))
+        for number, offset in dict(placed).items():
+            self._advance(consumer, number, offset + 1)
+        return rows.filter(pa.array([offset < self._ends[number] for number, offset in placed]))
 
-    def _handle_end(self, consumer: Consumer, offset: int) -> None:
+    def _handle_end(self, consumer: Consumer, number: int, offset: int) -> None:
         """The log has no more records for now: the rest of the range is a hole, or yet to come, or lost."""
-        self._position = max(self._position, offset)
-        if self._position >= self._wanted.end:
+        self._advance(consumer, number, offset)
+        if number not in self._positions:
             return
-        _, high = consumer.get_watermark_offsets(self._native(EARLIEST), timeout=_QUERY_TIMEOUT)
+        end = self._ends[number]
+        _, high = consumer.get_watermark_offsets(self._native(number), timeout=_QUERY_TIMEOUT)
         committed_only = self._options.consumer.get("isolation.level") == _READ_COMMITTED
-        if high < self._wanted.end and not committed_only:
+        if high < end and not committed_only:
             report_data_loss(
                 self._options,
                 "COULD_NOT_READ_OFFSET_RANGE",
-                f"{self._name} ends at offset {high}, before {self._wanted.end}, which was to be read.",
+                f"{self._topic}-{number} ends at offset {high}, before {end}, which was to be read.",
             )
-            self._position = self._wanted.end
+            self._advance(consumer, number, end)
 
-    def _handle_error(self, consumer: Consumer, error: Any) -> None:
+    def _handle_error(self, consumer: Consumer, number: int | None, error: Any) -> None:
         from cykafka import KafkaError, KafkaException
 
         code = error.code()
         if code == KafkaError._AUTO_OFFSET_RESET:
-            self._skip_lost(consumer)
+            self._skip_lost(consumer, number)
         elif code in {
             KafkaError.UNKNOWN_TOPIC_OR_PART,
             KafkaError._UNKNOWN_TOPIC,
             KafkaError._UNKNOWN_PARTITION,
         }:
-            report_data_loss(
-                self._options,
-                "PARTITIONS_DELETED",
-                f"{self._name} does not exist any more; offsets {self._position} to {self._wanted.end} of it "
-                "were "
-                "to be read.",
-            )
-            self._position = self._wanted.end
+            gone = [number] if number in self._positions else list(self._positions)
+            names = ", ".join(f"{self._topic}-{each}" for each in gone)
+            report_data_loss(self._options, "PARTITIONS_DELETED", f"{names} were to be read and do not exist any more.")
+            for each in gone:
+                self._advance(consumer, each, self._ends[each])
         elif not error.retriable() and code not in {KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT}:
             raise KafkaException(error)
 
-    def _skip_lost(self, consumer: Consumer) -> None:
-        """Go on with what is left after the position turned out to be out of range."""
-        low, high = consumer.get_watermark_offsets(self._native(EARLIEST), timeout=_QUERY_TIMEOUT)
+    def _skip_lost(self, consumer: Consumer, number: int | None) -> None:
+        """Go on with what is left after a position turned out to be out of range."""
+        if number is None or number not in self._positions:
+            return
+        position, end = self._positions[number], self._ends[number]
+        low, high = consumer.get_watermark_offsets(self._native(number), timeout=_QUERY_TIMEOUT)
         report_data_loss(
             self._options,
             "COULD_NOT_READ_OFFSET_RANGE",
-            f"{self._name} has offsets {low} to {high} now; {self._position} to {self._wanted.end} were to be read.",
+            f"{self._topic}-{number} has offsets {low} to {high} now; {position} to {end} were to be read.",
         )
-        if self._position < low < min(self._wanted.end, high):
-            self._position = low
-            consumer.assign([self._native(low)])
+        if position < low < min(end, high):
+            self._positions[number] = low
+            # Fetching of the partition has ended with the error; only assigning it again begins anew.
+            consumer.incremental_unassign([self._native(number)])
+            consumer.incremental_assign([self._native(number, low)])
         else:
-            self._position = self._wanted.end
+            self._advance(consumer, number, end)
 
-    def _native(self, offset: int) -> Any:
+    def _native(self, number: int, offset: int = EARLIEST) -> TopicPartition:
         from cykafka import TopicPartition
 
-        return TopicPartition(self._wanted.topic, self._wanted.partition, offset)
+        return TopicPartition(self._topic, number, offset)

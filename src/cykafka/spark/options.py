@@ -19,6 +19,8 @@ _LOG = logging.getLogger(__name__)
 _UNITS_MS = {
     "us": 0.001, "ms": 1, "": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000,
 }  # fmt: skip
+# A task of a Python source costs about as much as reading tens of thousands of records.
+_SMALL_RANGE = 1_000
 _OFFSETS_EXAMPLE = '{"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}'
 _TIMESTAMPS_EXAMPLE = '{"topicA":{"0":1000,"1":2000}}'
 
@@ -100,6 +102,7 @@ class ReadOptions:
         max_trigger_delay: Seconds after which it waits no longer.
         min_partitions: About how many tasks at least, or None.
         max_records_per_partition: Most offsets of a task, or None.
+        min_records_per_partition: Small ranges are put together for a task up to so many offsets.
         include_headers: Whether there is a column of headers.
         commit_group_id: Group that positions are committed to after each batch, for lag tools, or None.
         key_format: How keys are decoded.
@@ -125,6 +128,7 @@ class ReadOptions:
     max_trigger_delay: float
     min_partitions: int | None
     max_records_per_partition: int | None
+    min_records_per_partition: int
     include_headers: bool
     commit_group_id: str | None
     key_format: str
@@ -289,6 +293,7 @@ def read_options(options: Mapping[str, str], *, streaming: bool) -> ReadOptions:
         max_trigger_delay=given.duration("maxTriggerDelay", "15m"),
         min_partitions=given.integer("minPartitions", least=1),
         max_records_per_partition=given.integer("maxRecordsPerPartition", least=1),
+        min_records_per_partition=_min_records(given, streaming=streaming),
         include_headers=given.boolean("includeHeaders", default=False),
         commit_group_id=given.text("commitGroupId"),
         key_format=(given.text("keyFormat") or "raw"),
@@ -438,6 +443,16 @@ def _ending(given: GivenOptions, *, streaming: bool) -> Position:
     if ending.kind is PositionKind.OFFSETS and EARLIEST in ending.by_partition.values():
         raise OptionError("endingOffsets", "-2 (earliest) would read nothing; use offsets or -1 (latest)")
     return ending
+
+
+def _min_records(given: GivenOptions, *, streaming: bool) -> int:
+    """Small ranges share a task in streams, unless the user asks for many tasks."""
+    least = given.integer("minRecordsPerPartition", least=0)
+    if least is not None and given.has("minPartitions"):
+        raise OptionError("minRecordsPerPartition", "contradicts 'minPartitions'; set one of them")
+    if least is not None:
+        return least
+    return _SMALL_RANGE if streaming and not given.has("minPartitions") else 0
 
 
 def _stream_limits(given: GivenOptions, *, streaming: bool) -> tuple[int | None, int | None]:

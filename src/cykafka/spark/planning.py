@@ -74,6 +74,28 @@ def plan_ranges(
     ]
 
 
+def group_ranges(ranges: Iterable[OffsetRange], min_records: int) -> list[tuple[OffsetRange, ...]]:
+    """Put small ranges of a topic together, so that a task is worth its start.
+
+    Args:
+        ranges: Ranges as `plan_ranges` gives them.
+        min_records: Ranges are put together up to so many offsets.
+
+    Returns:
+        What each task reads.
+    """
+    groups: list[tuple[OffsetRange, ...]] = []
+    size = 0
+    for each in ranges:
+        if groups and groups[-1][0].topic == each.topic and size + each.size <= min_records:
+            groups[-1] += (each,)
+            size += each.size
+        else:
+            groups.append((each,))
+            size = each.size
+    return groups
+
+
 def _share(size: int, total: int, count: int) -> int:
     """Number of tasks, of `count`, that `size` out of `total` offsets deserve; halves are rounded up."""
     return max(math.floor(size / total * count + 0.5), 1)

@@ -25,7 +25,14 @@ from cykafka.spark.filters import Pushed
 from cykafka.spark.metadata import KafkaMetadata, report_data_loss
 from cykafka.spark.offsets import OffsetJson, Offsets, StreamOffset, TopicPartition, describe
 from cykafka.spark.options import ReadOptions
-from cykafka.spark.planning import OffsetRange, TriggerDelay, offsets_behind, plan_ranges, rate_limit
+from cykafka.spark.planning import (
+    OffsetRange,
+    TriggerDelay,
+    group_ranges,
+    offsets_behind,
+    plan_ranges,
+    rate_limit,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,13 +43,13 @@ _METRICS = "$metrics"
 
 
 class KafkaInputPartition(InputPartition):
-    """The range that one task reads; None reads nothing.
+    """The ranges that one task reads.
 
     Args:
-        value: The range.
+        value: Ranges of one topic.
     """
 
-    def __init__(self, value: OffsetRange | None) -> None:
+    def __init__(self, value: tuple[OffsetRange, ...]) -> None:
         super().__init__(value)
 
 
@@ -54,11 +61,19 @@ class _RangeReader:
         self._plan = DecodePlan.make(schema, options)
         self._group_id = options.group_id or _worker_group_id(options)
 
+    def _tasks(self, ranges: Iterable[OffsetRange]) -> list[KafkaInputPartition]:
+        planned = plan_ranges(
+            ranges,
+            min_partitions=self._options.min_partitions,
+            max_records_per_partition=self._options.max_records_per_partition,
+        )
+        return [KafkaInputPartition(each) for each in group_ranges(planned, self._options.min_records_per_partition)]
+
     def _read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        wanted: OffsetRange | None = partition.value
-        if wanted is None:
+        wanted: tuple[OffsetRange, ...] | None = partition.value
+        if not wanted:
             return
-        maker = RowMaker(self._plan, wanted.topic)
+        maker = RowMaker(self._plan, wanted[0].topic)
         fetcher = RangeFetcher(self._options, self._group_id, self._plan.kafka_columns, wanted)
         for fetched in fetcher.batches():
             yield maker.rows(fetched)
@@ -83,12 +98,7 @@ class KafkaBatchReader(_RangeReader, DataSourceReader):
             ranges = self._ranges(metadata)
         finally:
             metadata.close()
-        planned = plan_ranges(
-            ranges,
-            min_partitions=self._options.min_partitions,
-            max_records_per_partition=self._options.max_records_per_partition,
-        )
-        return [KafkaInputPartition(each) for each in planned] or [KafkaInputPartition(None)]
+        return self._tasks(ranges) or [KafkaInputPartition(())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read the range of a task."""
@@ -228,12 +238,7 @@ class KafkaStreamReader(_RangeReader, DataSourceStreamReader, SupportsTriggerAva
         positions = begin.positions
         if until.initial is not None and begin.initial is None:
             positions = until.initial
-        planned = plan_ranges(
-            self._ranges(positions, until.positions),
-            min_partitions=self._options.min_partitions,
-            max_records_per_partition=self._options.max_records_per_partition,
-        )
-        return [KafkaInputPartition(each) for each in planned]
+        return self._tasks(self._ranges(positions, until.positions))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read the range of a task."""
