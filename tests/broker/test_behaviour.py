@@ -339,8 +339,10 @@ def test_at_least_once_with_stored_offsets_under_kill_9(kafka, topic):
                     break
         finally:
             child.send_signal(signal.SIGKILL)
-            # What it printed before it died counts too: it may have committed that.
-            seen += [line.strip().encode() for line in child.communicate(timeout=30)[0].splitlines()]
+            # What it printed before it died counts too: it may have committed that. Not communicate(), which reads the
+            # descriptor and misses what the iteration above has buffered.
+            seen += [line.strip().encode() for line in child.stdout]
+            child.wait(30)
     assert set(seen) == set(values)
 
 
