@@ -59,8 +59,13 @@ def spark(connector: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             .config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.sql.shuffle.partitions", "2")
+            # Each query runs once over a few rows: compiling costs more than it saves.
+            .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+            .config("spark.sql.codegen.wholeStage", "false")
             .config("spark.sql.session.timeZone", "UTC")
             .config("spark.sql.streaming.metricsEnabled", "false")
+            # The native library of the default, Snappy, does not load where Debian's package musl is installed.
+            .config("spark.sql.parquet.compression.codec", "zstd")
             .config("spark.sql.warehouse.dir", str(folder))
             .config("spark.local.dir", str(folder))
             .getOrCreate()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cykafka.spark.errors import CorruptRecordError, OptionError, SchemaError
 from cykafka.spark.formats import Decoded, Decoder, check_format, combine, make_decoder
+from cykafka.spark.json_format import native_fields
 from cykafka.spark.options import GivenOptions, ReadOptions
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ _KAFKA_TYPES = {
     "timestampType": "int",
     "headers": "array<struct<key:string,value:binary>>",
 }
+# What `cykafka.JsonDecoder` calls its column of values that do not decode.
+_NATIVE_CORRUPT = "corrupt"
 
 
 class Mode(enum.Enum):
@@ -143,18 +146,29 @@ class DecodePlan:
         return [each.name for each, its in zip(self.schema, self.roles, strict=True) if its is role]
 
     @property
+    def native_fields(self) -> dict[str, str] | None:
+        """Fields of values that `cykafka.JsonDecoder` reads while they are fetched; None if it does not."""
+        from pyspark.sql.types import StructType
+
+        if self.value_format != "json" or Role.FIELD not in self.roles:
+            return None
+        fields = native_fields(StructType([self.schema[name] for name in self.columns_of(Role.FIELD)]))
+        taken = {*_SPARK_TO_KAFKA.values(), _NATIVE_CORRUPT}
+        return None if fields is None or taken & fields.keys() else fields
+
+    @property
     def kafka_columns(self) -> list[str]:
         """Columns to fetch, as `Consumer.consume_arrow` names them; ``offset`` always."""
         needed = {_SPARK_TO_KAFKA[name] for name in self.columns_of(Role.KAFKA)} | {"offset"}
         if Role.KEY in self.roles:
             needed.add("key")
-        if self.value_type is not None or Role.CORRUPT in self.roles:
+        if self.value_type is not None and self.native_fields is None:
             needed.add("value")
         return [name for name in _SPARK_TO_KAFKA.values() if name in needed]
 
 
 def _role(name: str, kind: DataType, options: ReadOptions, corrupt_name: str) -> Role:
-    from pyspark.sql.types import StringType
+    from pyspark.sql.types import BinaryType, StringType
 
     formats = {"key": (options.key_format, Role.KEY), "value": (options.value_format, Role.VALUE)}
     if name in formats and formats[name][0] != "raw":
@@ -165,8 +179,8 @@ def _role(name: str, kind: DataType, options: ReadOptions, corrupt_name: str) ->
             raise SchemaError(name, f"is {_KAFKA_TYPES[name]} in Kafka, not {kind.simpleString()}{hint}")
         return Role.KAFKA
     if name == corrupt_name:
-        if not isinstance(kind, StringType):
-            raise SchemaError(name, f"holds corrupt records and must be string, not {kind.simpleString()}")
+        if not isinstance(kind, StringType | BinaryType):
+            raise SchemaError(name, f"holds corrupt records and must be string or binary, not {kind.simpleString()}")
         return Role.CORRUPT
     if options.value_format in {"raw", "string"}:
         raise SchemaError(
@@ -218,7 +232,7 @@ class RowMaker:
         import pyarrow.compute as pc
 
         key = self._key_decoder(fetched.column("key"), self._topic) if self._key_decoder else None
-        value = self._value_decoder(fetched.column("value"), self._topic) if self._value_decoder else None
+        value = self._value(fetched)
         corrupt = combine([each.corrupt for each in (key, value) if each is not None])
         if corrupt is not None and self._plan.mode is Mode.FAIL:
             raise self._failure(fetched, corrupt, key, value)
@@ -227,7 +241,7 @@ class RowMaker:
             if role is Role.KAFKA:
                 arrays.append(self._kafka_column(fetched, column.name, index))
             elif role is Role.CORRUPT:
-                arrays.append(self._corrupt_column(fetched, corrupt, index))
+                arrays.append(self._corrupt_column(fetched, key, value, index))
             elif role is Role.KEY and key is not None:
                 arrays.append(key.values)
             elif role is Role.VALUE and value is not None:
@@ -238,6 +252,36 @@ class RowMaker:
         if corrupt is not None and self._plan.mode is Mode.DROP:
             return result.filter(pc.invert(corrupt))
         return result
+
+    def _value(self, fetched: pa.RecordBatch) -> Decoded | None:
+        if self._value_decoder is None:
+            return None
+        if self._plan.native_fields is None:
+            return self._value_decoder(fetched.column("value"), self._topic)
+        return self._finish_native(fetched, self._value_decoder)
+
+    def _finish_native(self, fetched: pa.RecordBatch, decoder: Decoder) -> Decoded:
+        """Take what is decoded already; where that found fault, Spark's habits decide."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        fields = [self._schema.field(name) for name in self._plan.columns_of(Role.FIELD)]
+        arrays = [fetched.column(each.name).cast(each.type) for each in fields]
+        values = pa.StructArray.from_arrays(arrays, fields=fields)
+        texts = fetched.column(_NATIVE_CORRUPT)
+        if texts.null_count == len(texts):
+            return Decoded(values)
+        again = pc.is_valid(texts)
+        second = decoder(texts.filter(again), self._topic)
+        # Which row of `second` a row is.
+        positions = pc.subtract(pc.cumulative_sum(again.cast(pa.int64())), 1)
+        rows = pa.array(range(len(texts)), pa.int64())
+        both = pa.concat_arrays([values, second.values])
+        values = both.take(pc.if_else(again, pc.add(positions, len(texts)), rows))
+        if second.corrupt is None:
+            return Decoded(values)
+        found = second.corrupt.take(pc.if_else(again, positions, pa.scalar(None, pa.int64())))
+        return Decoded(values, pc.fill_null(found, False), second.reason)
 
     def _decoder(self, field: str, name: str, kind: DataType) -> Decoder:
         from pyspark.sql.types import StructField, StructType
@@ -256,17 +300,25 @@ class RowMaker:
         wanted = self._schema.field(index).type
         return column if column.type == wanted else column.cast(wanted)
 
-    def _corrupt_column(self, fetched: pa.RecordBatch, corrupt: pa.Array | None, index: int) -> pa.Array:
+    def _corrupt_column(
+        self, fetched: pa.RecordBatch, key: Decoded | None, value: Decoded | None, index: int
+    ) -> pa.Array:
+        """Give the records that do not decode: the value, or the key if the value does."""
         import pyarrow as pa
 
         wanted = self._schema.field(index).type
-        if corrupt is None:
-            return pa.nulls(fetched.num_rows, wanted)
-        texts = [
-            record.decode("utf-8", "replace") if bad and record is not None else None
-            for record, bad in zip(fetched.column("value").to_pylist(), corrupt.to_pylist(), strict=True)
-        ]
-        return pa.array(texts, wanted)
+        native = self._plan.native_fields is not None
+        cells: list[bytes | None] = [None] * fetched.num_rows
+        for decoded, column in ((key, "key"), (value, _NATIVE_CORRUPT if native else "value")):
+            if decoded is not None and decoded.corrupt is not None:
+                records = fetched.column(column).to_pylist()
+                cells = [
+                    record if bad else cell
+                    for cell, record, bad in zip(cells, records, decoded.corrupt.to_pylist(), strict=True)
+                ]
+        if pa.types.is_binary(wanted):
+            return pa.array(cells, wanted)
+        return pa.array([None if cell is None else cell.decode("utf-8", "replace") for cell in cells], wanted)
 
     def _failure(
         self, fetched: pa.RecordBatch, corrupt: pa.Array, key: Decoded | None, value: Decoded | None

@@ -33,14 +33,23 @@ class RangeFetcher:
         group_id: Group id of consumers on workers.
         columns: Names of the columns wanted, as `Consumer.consume_arrow` takes them; ``offset`` among them.
         wanted: Ranges of different partitions of one topic.
+        json_fields: Fields of values to read in the same pass, as `cykafka.JsonDecoder` takes them, or None.
     """
 
     def __init__(
-        self, options: ReadOptions, group_id: str, columns: Sequence[str], wanted: Sequence[OffsetRange]
+        self,
+        options: ReadOptions,
+        group_id: str,
+        columns: Sequence[str],
+        wanted: Sequence[OffsetRange],
+        json_fields: dict[str, str] | None = None,
     ) -> None:
+        from cykafka import JsonDecoder
+
         self._options = options
         self._group_id = group_id
         self._columns = list(columns)
+        self._decoder = None if json_fields is None else JsonDecoder(json_fields, on_error="keep")
         self._topic = wanted[0].topic
         if len(wanted) > 1 and "partition" not in self._columns:
             self._columns.append("partition")
@@ -71,7 +80,10 @@ class RangeFetcher:
         self._extend_deadline()
         while self._positions:
             batch = consumer.consume_arrow(
-                options.batch_rows, max(self._deadline - time.monotonic(), 0.0), columns=self._columns
+                options.batch_rows,
+                max(self._deadline - time.monotonic(), 0.0),
+                columns=self._columns,
+                decode=self._decoder,
             )
             if batch.num_rows:
                 self._extend_deadline()

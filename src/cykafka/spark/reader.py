@@ -74,7 +74,9 @@ class _RangeReader:
         if not wanted:
             return
         maker = RowMaker(self._plan, wanted[0].topic)
-        fetcher = RangeFetcher(self._options, self._group_id, self._plan.kafka_columns, wanted)
+        fetcher = RangeFetcher(
+            self._options, self._group_id, self._plan.kafka_columns, wanted, self._plan.native_fields
+        )
         for fetched in fetcher.batches():
             yield maker.rows(fetched)
 
