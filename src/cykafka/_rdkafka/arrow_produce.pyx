@@ -322,6 +322,9 @@ cdef DeliverySummary produce_columns(Producer producer, object topic, object dat
         raise ValueError("the data has neither a column for the key nor one for the value: name one by key= or value=")
     if topic is None and columns[5] < 0:
         raise ValueError("topic is None and the data has no column for it: name one by topic_column=")
+    if columns[3] < 0 and producer._hooks is not None and producer._hooks._partitioner is not None:
+        raise ValueError("produce_arrow() does not call a partitioner written in Python: put the partition numbers "
+                         "into a column and name it by partition=, or configure one of librdkafka's partitioners")
     memset(&rows, 0, sizeof(rows))
     rows.partition = -1
     handle = producer._enter()

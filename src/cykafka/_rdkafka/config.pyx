@@ -14,6 +14,9 @@ cdef dict _CALLBACK_KEYS = {
     "logger": "logger",
 }
 
+# Settings of the clients themselves, which librdkafka does not know.
+cdef frozenset _OWN_KEYS = frozenset(("interceptors", "poll_in_background"))
+
 
 def merge_config(args, kwargs, str what):
     """Merge the configuration arguments of a client's constructor into one dict.
@@ -39,7 +42,7 @@ def merge_config(args, kwargs, str what):
         raise TypeError(f"expected configuration dict, not {type(base).__name__}")
     merged = dict(base)
     for name, value in kwargs.items():
-        if name not in _CALLBACK_KEYS and "." not in name:
+        if name not in _CALLBACK_KEYS and name not in _OWN_KEYS and "." not in name:
             name = name.replace("_", ".")
         merged[name] = value
     for name in merged:

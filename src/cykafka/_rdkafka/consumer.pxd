@@ -3,6 +3,8 @@ cdef class Consumer(Client):
     cdef object _on_revoke
     cdef object _on_lost
     cdef object _on_commit
+    # The interceptors; None if there are none.
+    cdef ConsumerHooks _hooks
     cdef bint _wait_for_all
     # Set by assign() and its like inside a rebalance callback: the default action is not wanted any more.
     cdef bint _assigned_by_callback
@@ -23,6 +25,7 @@ cdef class Consumer(Client):
     cdef int _on_rebalance(self, cyk_handle_t *handle, cyk_event_t *event) except -1
     cdef int _apply_rebalance(self, cyk_handle_t *handle, cyk_event_t *event) except -1
     cdef Message _take(self, rd_kafka_message_t *native)
+    cdef Message _take_hooked(self, rd_kafka_message_t *native)
     cdef list _make_messages(self, rd_kafka_message_t **batch, Py_ssize_t count)
     cdef int _append_messages(self, list result, rd_kafka_message_t **batch, Py_ssize_t count) except -1
     cdef rd_kafka_topic_partition_list_t *_offsets_of(self, object message, object offsets) except NULL

@@ -31,7 +31,8 @@ cdef class Consumer(Client):
     Args:
         config: Configuration properties of librdkafka by name (``group.id`` is required), and the callbacks
             ``error_cb``, ``stats_cb``, ``throttle_cb``, ``oauth_cb``, ``on_commit`` and ``logger``. Keyword
-            arguments are merged into it, with underscores for dots.
+            arguments are merged into it, with underscores for dots. ``interceptors`` is a list of objects with
+            methods of `cykafka.interceptors.ConsumerInterceptor`.
 
     Callbacks run on the thread that calls poll(), consume() or close(); they may call any method of the consumer.
     All methods may be called by any thread. Iterating over a consumer polls without limit and raises errors.
@@ -44,7 +45,9 @@ cdef class Consumer(Client):
 
     def __init__(self, *args, **kwargs):
         config_dict = merge_config(args, kwargs, type(self).__name__)
-        cdef ClientConfig config = ClientConfig(config_dict)
+        cdef dict properties = dict(config_dict)
+        cdef ConsumerHooks hooks = take_consumer_hooks(properties)
+        cdef ClientConfig config = ClientConfig(properties)
         cdef int collect = CYK_COLLECT_REBALANCE
         if not config.properties.get("group.id"):
             raise ValueError("Failed to create consumer: group.id must be set")
@@ -54,7 +57,8 @@ cdef class Consumer(Client):
         self._paused = []
         self._names = [None] * 32
         self._native_names = [None] * 32
-        if self._on_commit is not None:
+        self._hooks = hooks
+        if self._on_commit is not None or (hooks is not None and hooks._on_commit):
             collect |= CYK_COLLECT_OFFSET_COMMIT
         self._start(config, RD_KAFKA_CONSUMER, collect)
 
@@ -81,6 +85,16 @@ cdef class Consumer(Client):
             return make_message(native, None if native.rkt is NULL else self._topic_name(native.rkt))
         finally:
             rd_kafka_message_destroy(native)
+
+    cdef Message _take_hooked(self, rd_kafka_message_t *native):
+        """The same for a consumer with interceptors; a message in hand when Ctrl-C comes goes to the next call."""
+        cdef Message message = self._take(native)
+        try:
+            self._hooks.consume(message)
+        except BaseException:
+            self._unreturned = [message]
+            raise
+        return message
 
     cdef int _append_messages(self, list result, rd_kafka_message_t **batch, Py_ssize_t count) except -1:
         """Copy native messages to the end of a list and destroy them all, also if that fails half-way."""
@@ -134,7 +148,7 @@ cdef class Consumer(Client):
                 # Without waiting, and so without releasing the GIL: prefetched messages cost no thread switch.
                 native = cyk_consumer_take(handle)
                 if native is not NULL:
-                    return self._take(native)
+                    return self._take(native) if self._hooks is None else self._take_hooked(native)
                 if cyk_handle_pending(handle):
                     continue
                 if timeout_us == 0:
@@ -201,6 +215,9 @@ cdef class Consumer(Client):
                 if fetched > 0:
                     self._append_messages(result, batch, fetched)
                     count += fetched
+                    if self._hooks is not None:
+                        for message in result[count - fetched:]:
+                            self._hooks.consume(message)
                     if count == most:
                         return result
                     if fetched == wanted:
@@ -310,9 +327,12 @@ cdef class Consumer(Client):
         if event.type == CYK_EVENT_REBALANCE:
             return self._on_rebalance(handle, event)
         if event.type == CYK_EVENT_OFFSET_COMMIT:
-            if self._on_commit is not None and event.err != RD_KAFKA_RESP_ERR__NO_OFFSET:
-                self._on_commit(None if event.err == RD_KAFKA_RESP_ERR_NO_ERROR else make_error(event.err),
-                                read_topic_partitions(event.partitions))
+            if event.err != RD_KAFKA_RESP_ERR__NO_OFFSET:
+                error = None if event.err == RD_KAFKA_RESP_ERR_NO_ERROR else make_error(event.err)
+                if self._hooks is not None:
+                    self._hooks.commit(error, read_topic_partitions(event.partitions))
+                if self._on_commit is not None:
+                    self._on_commit(error, read_topic_partitions(event.partitions))
             return 0
         return Client._serve_event(self, handle, event)
 
@@ -452,7 +472,7 @@ cdef class Consumer(Client):
         """
         if partitions is None:
             raise TypeError("expected a list of TopicPartition, not None: unassign() drops the assignment")
-        self._change_assignment(partitions, 0)
+        change_assignment(self, partitions, 0)
 
     def unassign(self):
         """Stop consuming and drop the assignment.
@@ -461,40 +481,15 @@ cdef class Consumer(Client):
             KafkaException: If librdkafka refuses.
             RuntimeError: If the consumer is closed.
         """
-        self._change_assignment(None, 0)
+        change_assignment(self, None, 0)
 
     def incremental_assign(self, partitions):
         """Add partitions to the assignment (cooperative rebalancing, KIP-429); arguments and errors as `assign`."""
-        self._change_assignment(partitions, 1)
+        change_assignment(self, partitions, 1)
 
     def incremental_unassign(self, partitions):
         """Take partitions out of the assignment (KIP-429); arguments and errors as `assign`."""
-        self._change_assignment(partitions, 2)
-
-    def _change_assignment(self, partitions, int how):
-        cdef rd_kafka_topic_partition_list_t *native = NULL
-        cdef rd_kafka_error_t *error = NULL
-        cdef rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR_NO_ERROR
-        cdef cyk_handle_t *handle = self._enter()
-        cdef rd_kafka_t *rk = cyk_handle_rk(handle)
-        try:
-            if partitions is not None or how:
-                native = make_topic_partitions(partitions)
-            self._assigned_by_callback = True
-            self._unreturned = None
-            with nogil:
-                if how == 0:
-                    err = rd_kafka_assign(rk, native)
-                elif how == 1:
-                    error = rd_kafka_incremental_assign(rk, native)
-                else:
-                    error = rd_kafka_incremental_unassign(rk, native)
-            check_error(error)
-            check_err(err, "Failed to set assignment" if native is not NULL else "Failed to remove assignment")
-        finally:
-            if native is not NULL:
-                rd_kafka_topic_partition_list_destroy(native)
-            self._exit(handle)
+        change_assignment(self, partitions, 2)
 
     def assignment(self):
         """Return the assigned partitions as a list of `TopicPartition`.
@@ -527,36 +522,11 @@ cdef class Consumer(Client):
             KafkaException: If a partition is not assigned.
             RuntimeError: If the consumer is closed.
         """
-        self._pause_or_resume(partitions, True)
+        pause_or_resume(self, partitions, True)
 
     def resume(self, partitions):
         """Fetch again from paused partitions; arguments and errors as `pause`."""
-        self._pause_or_resume(partitions, False)
-
-    def _pause_or_resume(self, partitions, bint pause):
-        cdef rd_kafka_resp_err_t err
-        cdef cyk_handle_t *handle = self._enter()
-        cdef rd_kafka_t *rk = cyk_handle_rk(handle)
-        cdef rd_kafka_topic_partition_list_t *native = NULL
-        try:
-            native = make_topic_partitions(partitions)
-            with nogil:
-                err = rd_kafka_pause_partitions(rk, native) if pause else rd_kafka_resume_partitions(rk, native)
-            doing = "Failed to pause partitions" if pause else "Failed to resume partitions"
-            check_err(err, doing)
-            for tp in read_topic_partitions(native):
-                if tp.error is not None:
-                    raise KafkaException(make_error(
-                        <rd_kafka_resp_err_t>(<int>tp.error.code()),
-                        f"{doing}: {tp.topic} [{tp.partition}]: {tp.error.str()}"))
-                if pause and tp not in self._paused:
-                    self._paused.append(tp)
-                elif not pause and tp in self._paused:
-                    self._paused.remove(tp)
-        finally:
-            if native is not NULL:
-                rd_kafka_topic_partition_list_destroy(native)
-            self._exit(handle)
+        pause_or_resume(self, partitions, False)
 
     def paused(self):
         """Return the assigned partitions that are paused, as a list of `TopicPartition`.
@@ -651,8 +621,12 @@ cdef class Consumer(Client):
                 self._serve_meanwhile(handle)
                 if event is NULL and cyk_handle_take_wakeup(handle):
                     raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INTR, "Interrupted by wakeup()"))
-            check_err(rd_kafka_event_error(event), "Commit failed")
-            return read_topic_partitions(rd_kafka_event_topic_partition_list(event))
+            committed = read_topic_partitions(rd_kafka_event_topic_partition_list(event))
+            err = rd_kafka_event_error(event)
+            if self._hooks is not None and err != RD_KAFKA_RESP_ERR__NO_OFFSET:
+                self._hooks.commit(None if err == RD_KAFKA_RESP_ERR_NO_ERROR else make_error(err), committed)
+            check_err(err, "Commit failed")
+            return committed
         finally:
             if event is not NULL:
                 rd_kafka_event_destroy(event)
@@ -826,6 +800,39 @@ cdef class Consumer(Client):
             return (call.native.low, call.native.high)
         finally:
             self._exit(handle)
+
+    def lag(self, partitions=None, *, query=False, timeout=-1):
+        """Return by how many offsets each partition is ahead of this consumer.
+
+        Args:
+            partitions: List of assigned `TopicPartition`; all that are assigned if None.
+            query: Ask the cluster for the ends of the partitions; otherwise what the last fetch responses said is
+                used, and nothing is sent.
+            timeout: Seconds that query may take; -1 or None for no limit.
+
+        Returns:
+            dict[TopicPartition, int | None]: None where nothing has been fetched yet. With
+            ``isolation.level=read_committed`` up to the last stable offset (KIP-98).
+
+        Raises:
+            TypeError: If it is not a list of `TopicPartition`.
+            KafkaException: If the cluster does not answer in time.
+            RuntimeError: If the consumer is closed.
+        """
+        return measure_lag(self, partitions, query, timeout)
+
+    def keepalive(self):
+        """Tell librdkafka that a long piece of work is making progress, so that it stays in the group.
+
+        Counts as a poll() for ``max.poll.interval.ms``, but takes no message and serves no callback: a rebalance
+        waits for the next poll(). May be called by any thread.
+
+        Raises:
+            RuntimeError: If the consumer is closed.
+        """
+        cdef cyk_handle_t *handle = self._enter()
+        cyk_consumer_alive(handle)
+        self._exit(handle)
 
     # The group
 

@@ -1,7 +1,8 @@
 """Types of the compiled core; mypy's stubtest holds them against it."""
 
 import builtins
-from collections.abc import Callable, Iterable, Sequence, Set
+import concurrent.futures
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from typing_extensions import Buffer, Self, disjoint_base
@@ -480,6 +481,42 @@ def fnv1a(key: Any, partition_count: int) -> int: ...
 def consistent(key: Any, partition_count: int) -> int: ...
 
 @disjoint_base
+class AvailablePartitions(Sequence[int]):
+    def __reversed__(self) -> Iterator[int]: ...
+    def index(self, value: Any, *args: int) -> int: ...
+    def count(self, value: Any) -> int: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: Any, /) -> Any: ...
+    def __iter__(self) -> Iterator[int]: ...
+    def __contains__(self, partition: object, /) -> bool: ...
+    def __repr__(self) -> str: ...
+
+@disjoint_base
+class ProducerRecord:
+    topic: str
+    value: Any
+    key: Any
+    partition: int
+    timestamp: int
+    headers: list[tuple[str, Any]]
+    state: dict[Any, Any]
+    def __init__(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        partition: int = -1,
+        timestamp: int = 0,
+        headers: list[tuple[str, Any]] | None = None,
+    ) -> None: ...
+    def __repr__(self) -> str: ...
+
+class DeliveryFuture(concurrent.futures.Future[Message]):
+    def __init__(self, producer: Producer) -> None: ...
+    def result(self, timeout: float | None = None) -> Message: ...
+    def exception(self, timeout: float | None = None) -> BaseException | None: ...
+
+@disjoint_base
 class Producer(Client):
     def __init__(self, config: dict[str, Any] = ..., **properties: Any) -> None: ...
     def produce(
@@ -496,6 +533,17 @@ class Producer(Client):
         opaque: object = None,
         timeout: float | None = 0,
     ) -> None: ...
+    def send(
+        self,
+        topic: str,
+        value: _Data = None,
+        key: _Data = None,
+        partition: int = -1,
+        timestamp: int = 0,
+        headers: _Headers | None = None,
+        *,
+        timeout: float | None = 0,
+    ) -> DeliveryFuture: ...
     def produce_batch(
         self,
         topic: str,
@@ -599,6 +647,10 @@ class Consumer(Client):
     def get_watermark_offsets(
         self, partition: TopicPartition, timeout: float | None = -1, cached: bool = False
     ) -> tuple[int, int]: ...
+    def lag(
+        self, partitions: Iterable[TopicPartition] | None = None, *, query: bool = False, timeout: float | None = -1
+    ) -> dict[TopicPartition, int | None]: ...
+    def keepalive(self) -> None: ...
     def memberid(self) -> str | None: ...
     def consumer_group_metadata(self) -> bytes: ...
     def close(self) -> None: ...

@@ -15,10 +15,13 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memmove, memset, strcmp, strdup, strlen
 
 import atexit as _atexit
+import collections.abc as _abc
+import concurrent.futures as _futures
 import logging as _logging
 import math as _math
 import os as _os
 import sys as _sys
+import threading as _threading
 import weakref as _weakref
 
 

@@ -132,6 +132,17 @@ rd_kafka_resp_err_t cyk_produce(rd_kafka_t *rk,
 /* Whether a consumed message has headers. librdkafka's own functions allocate twice to find out that it has none. */
 int cyk_message_has_headers(const rd_kafka_message_t *message);
 
+/* Partitions of a topic as the cached metadata has them: 0 while it is not known, with *err if it is no topic. */
+int32_t cyk_topic_partition_count(rd_kafka_topic_t *rkt, rd_kafka_resp_err_t *err);
+/* The same, waiting up to timeout_us for them. */
+int32_t cyk_topic_await_partitions(rd_kafka_topic_t *rkt, int64_t timeout_us, rd_kafka_resp_err_t *err);
+/* rd_kafka_topic_partition_available() outside of a partitioner. */
+int cyk_topic_partition_available(rd_kafka_topic_t *rkt, int32_t partition);
+/* The offset that a consumer is at, and the end of the partition as the last fetch response had it; -1: unknown. */
+void cyk_partition_progress(rd_kafka_t *rk, const char *topic, int32_t partition, int64_t *position, int64_t *end);
+/* Counts as a poll for max.poll.interval.ms. */
+void cyk_consumer_alive(cyk_handle_t *h);
+
 /* Blocking calls of librdkafka which cannot be interrupted run on a thread of their own, so that the caller
  * can answer signals, wakeup() and close(); an abandoned call ends by itself and frees what it owns. */
 typedef enum {

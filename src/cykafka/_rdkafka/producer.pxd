@@ -21,6 +21,9 @@ cdef class Producer(Client):
     # A transactional call whose caller was interrupted: librdkafka allows no other until it has ended.
     cdef BlockingCall _interrupted
     cdef bint _only_errors
+    # What runs user code in produce(), and the thread that serves callbacks; None if there is none.
+    cdef ProducerHooks _hooks
+    cdef object _background
     # Messages in the delivery report events that are being served right now, by this or by outer frames.
     cdef Py_ssize_t _reports_held
     cdef Py_ssize_t _reports_served

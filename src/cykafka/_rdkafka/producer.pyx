@@ -31,6 +31,9 @@ cdef class Producer(Client):
         config: Configuration properties of librdkafka by name, and the callbacks ``error_cb``, ``stats_cb``,
             ``throttle_cb``, ``oauth_cb``, ``on_delivery`` (default delivery callback) and ``logger``. Keyword
             arguments are merged into it, with underscores for dots: ``Producer(bootstrap_servers="...")``.
+            Settings of cykafka's own: ``partitioner`` may be a function as in `cykafka.partitioners`;
+            ``interceptors`` is a list of objects with methods of `cykafka.interceptors.ProducerInterceptor`;
+            ``poll_in_background=True`` starts a thread that serves the callbacks.
 
     Callbacks run on the thread that calls poll(), flush(), or a blocking transaction method; they may call any
     method of the producer. All methods may be called by any thread.
@@ -42,7 +45,10 @@ cdef class Producer(Client):
 
     def __init__(self, *args, **kwargs):
         config_dict = merge_config(args, kwargs, type(self).__name__)
-        cdef ClientConfig config = ClientConfig(config_dict)
+        cdef dict properties = dict(config_dict)
+        cdef bint in_background = bool(properties.pop("poll_in_background", False))
+        cdef ProducerHooks hooks = take_producer_hooks(properties)
+        cdef ClientConfig config = ClientConfig(properties)
         self._config = config_dict
         self._topics = {}
         self._on_delivery = config.on_delivery
@@ -52,7 +58,15 @@ cdef class Producer(Client):
             config._set("delivery.report.only.error", "false")
         self._transaction_timeout_us = config.milliseconds("transaction.timeout.ms") * 1000
         rd_kafka_conf_set_events(config.native, RD_KAFKA_EVENT_DR)
+        if hooks is not None:
+            hooks._only_errors = self._only_errors
+            self._only_errors = self._only_errors and not hooks._on_acknowledgement
+            hooks._metadata_timeout_us = config.milliseconds("topic.metadata.propagation.max.ms") * 1000
+            self._hooks = hooks
         self._start(config, RD_KAFKA_PRODUCER, 0)
+        if in_background:
+            self._background = _BackgroundThread(self)
+            self._background.start()
 
     def __dealloc__(self):
         if self._handle is not NULL and self._generation == cyk_fork_generation:
@@ -176,11 +190,13 @@ cdef class Producer(Client):
             headers: Dict, or list of (name, value) pairs; values are str, bytes or None.
             opaque: Any object; the report's `Message.opaque` returns it.
             timeout: If the local queue is full, serve delivery reports for up to this many seconds until there is
-                room; -1 or None for no limit, 0 to fail at once.
+                room; -1 or None for no limit, 0 to fail at once. Limits also how long a partitioner written in
+                Python waits for a topic's first metadata (0: ``topic.metadata.propagation.max.ms``).
 
         Raises:
             BufferError: If the queue is full (``queue.buffering.max.messages`` or ``.kbytes``): call poll().
             KafkaException: If the message cannot be produced: too large, unknown partition, fatal error.
+            Exception: What a partitioner written in Python raised.
             TypeError: If an argument has the wrong type.
             RuntimeError: If the producer is closed.
 
@@ -201,8 +217,13 @@ cdef class Producer(Client):
             native_timestamp = timestamp
             if native_timestamp < 0:
                 raise ValueError(f"timestamp must be >= 0 milliseconds, not {timestamp}")
-        if (type(value) is bytes and PyBytes_GET_SIZE(value) < ZERO_COPY_BYTES and (key is None or type(key) is bytes)
-                and native_timestamp == 0 and headers is None and opaque is None):
+        if self._hooks is not None:
+            err = enqueue_hooked(self, topic, value, key, partition, on_delivery, native_timestamp, headers, opaque,
+                                 timeout_us)
+            timeout_us = 0
+        elif (type(value) is bytes and PyBytes_GET_SIZE(value) < ZERO_COPY_BYTES
+              and (key is None or type(key) is bytes) and native_timestamp == 0 and headers is None
+              and opaque is None):
             err = self._enqueue_bytes(topic, value, key, partition, on_delivery)
         else:
             err = self._enqueue(topic, value, key, partition, on_delivery, native_timestamp, headers, opaque)
@@ -211,6 +232,30 @@ cdef class Producer(Client):
                                         timeout_us)
         if err != RD_KAFKA_RESP_ERR_NO_ERROR:
             self._raise_produce_error(err)
+
+    def send(self, topic, value=None, key=None, partition=-1, timestamp=0, headers=None, *, timeout=0):
+        """Enqueue a message and return a future of its delivery.
+
+        Args:
+            topic: Topic name.
+            value: Value, as in `produce`.
+            key: Key, as in `produce`.
+            partition: Partition number, or -1 to let the configured partitioner choose.
+            timestamp: Milliseconds since the epoch UTC; 0 for now.
+            headers: Headers, as in `produce`.
+            timeout: Seconds to wait for room in the local queue, as in `produce`.
+
+        Returns:
+            DeliveryFuture: A `concurrent.futures.Future`. Its result is the delivered `Message`, its exception a
+            `KafkaException` whose attribute ``message`` is the `Message` that failed. Served by poll(), flush(),
+            its own result() and exception(), or by the thread that ``poll_in_background=True`` starts, which
+            `concurrent.futures.wait` and `asyncio.wrap_future` need.
+
+        Raises:
+            BufferError, KafkaException, TypeError, RuntimeError: As `produce`.
+        """
+        return send_message(self, topic, {"value": value, "key": key, "partition": partition, "timestamp": timestamp,
+                                          "headers": headers, "timeout": timeout})
 
     def _raise_produce_error(self, int err):
         cdef char errstr[512]
@@ -290,8 +335,12 @@ cdef class Producer(Client):
                 raise TypeError(f"callback of message at index {index - 1} must be callable")
             message_partition = partition if get("partition") is None else message["partition"]
             timestamp = get("timestamp") or 0
-            err = self._enqueue(topic, get("value"), get("key"), message_partition, report, timestamp,
-                                get("headers"), get("opaque"))
+            if self._hooks is None:
+                err = self._enqueue(topic, get("value"), get("key"), message_partition, report, timestamp,
+                                    get("headers"), get("opaque"))
+            else:
+                err = enqueue_hooked(self, topic, get("value"), get("key"), message_partition, report, timestamp,
+                                     get("headers"), get("opaque"), 0)
             if err == RD_KAFKA_RESP_ERR_NO_ERROR:
                 enqueued += 1
                 message.pop("_error", None)

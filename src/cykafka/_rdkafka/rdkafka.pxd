@@ -435,6 +435,13 @@ cdef extern from "native.h" nogil:
                                     void *payload, size_t len, const void *key, size_t key_len,
                                     int64_t timestamp, rd_kafka_headers_t *headers, void *opaque) noexcept
 
+    int32_t cyk_topic_partition_count(rd_kafka_topic_t *rkt, rd_kafka_resp_err_t *err) noexcept
+    int32_t cyk_topic_await_partitions(rd_kafka_topic_t *rkt, int64_t timeout_us, rd_kafka_resp_err_t *err) noexcept
+    bint cyk_topic_partition_available(rd_kafka_topic_t *rkt, int32_t partition) noexcept
+    void cyk_partition_progress(rd_kafka_t *rk, const char *topic, int32_t partition, int64_t *position,
+                                int64_t *end) noexcept
+    void cyk_consumer_alive(cyk_handle_t *h) noexcept
+
     ctypedef enum cyk_call_op_t:
         CYK_CALL_METADATA
         CYK_CALL_COMMITTED
