@@ -15,6 +15,7 @@ cdef class Client:
     cdef object _oauth_cb
     cdef object _logger
     cdef readonly dict _config
+    cdef dict _histograms
     cdef str _native_name
     cdef object __weakref__
 

@@ -13,6 +13,13 @@ cdef tuple _LOG_LEVELS = (
     _logging.CRITICAL, _logging.CRITICAL, _logging.CRITICAL, _logging.ERROR,
     _logging.WARNING, _logging.INFO, _logging.INFO, _logging.DEBUG)
 
+cdef dict _STAGES = {
+    "enqueue": CYK_STAGE_ENQUEUE,
+    "wire": CYK_STAGE_WIRE,
+    "acknowledgement": CYK_STAGE_ACKNOWLEDGEMENT,
+    "delivery": CYK_STAGE_DELIVERY,
+}
+
 # Clients that are still open when the interpreter ends are destroyed before OpenSSL's own exit handlers run.
 cdef object _open_clients = _weakref.WeakSet()
 
@@ -78,6 +85,7 @@ cdef class Client:
         self._throttle_cb = config.throttle_cb
         self._oauth_cb = config.oauth_cb
         self._logger = config.logger
+        self._spin_us = config.spin_us
         self._generation = cyk_fork_generation
         handle = cyk_handle_new()
         if handle is NULL:
@@ -89,6 +97,9 @@ cdef class Client:
             raise
         cyk_handle_attach(handle, rk, kind == RD_KAFKA_CONSUMER)
         self._handle = handle
+        if config.measure:
+            self._histograms = {name: share_histogram(cyk_handle_histogram(handle, stage))
+                                for name, stage in _STAGES.items()}
         self._native_name = decode_text(rd_kafka_name(rk))
         _open_clients.add(self)
         if self._logger is not None:
@@ -424,6 +435,24 @@ cdef class Client:
     def name(self):
         """Name of the client instance, as in librdkafka's logs: ``rdkafka#producer-1``."""
         return self._native_name
+
+    @property
+    def spin_us(self):
+        """Microseconds that a waiting poll(), consume() or flush() spins on its queue before it sleeps.
+
+        Spinning sees what arrives at once, without the kernel waking the thread up, at the price of a busy CPU; the GIL
+        is released meanwhile. May be set at any time, by any thread; at first it is the setting
+        ``spin_us`` of the client's configuration, by default 0. A wait that is longer than 40 ms spins again after each 40 ms.
+
+        Raises:
+            TypeError: If it is set to something else than a whole number.
+            ValueError: If it is set to a negative number or more than an hour.
+        """
+        return self._spin_us
+
+    @spin_us.setter
+    def spin_us(self, value):
+        self._spin_us = as_spin_us(value)
 
     @property
     def closed(self):

@@ -8,9 +8,16 @@ cdef class ClientConfig:
     cdef object on_delivery
     cdef object on_commit
     cdef object logger
+    # Settings of ours: how long to spin, (kind of thread, CPU) pairs, the start of threads' names, measuring stages.
+    cdef int64_t spin_us
+    cdef list cpus
+    cdef bytes thread_prefix
+    cdef bint measure
     # The client is a share consumer.
     cdef bint share
     cdef int _set(self, object name, object value) except -1
+    cdef int _set_own(self, str name, object value) except -1
+    cdef int _apply_own(self, cyk_handle_t *handle) except -1
     cdef str effective(self, str name)
     cdef bint flag(self, str name) except -1
     cdef int64_t milliseconds(self, str name) except -1

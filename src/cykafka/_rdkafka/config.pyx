@@ -14,8 +14,16 @@ cdef dict _CALLBACK_KEYS = {
     "logger": "logger",
 }
 
-# Settings of the clients themselves, which librdkafka does not know.
+# Settings of the clients themselves, which librdkafka does not know: of some, and of all.
 cdef frozenset _OWN_KEYS = frozenset(("interceptors", "poll_in_background"))
+cdef tuple _CLIENT_KEYS = ("spin_us", "cpu_affinity", "thread_prefix", "latency_histograms")
+
+cdef dict _THREAD_KINDS = {
+    "main": CYK_THREAD_MAIN,
+    "background": CYK_THREAD_BACKGROUND,
+    "broker": CYK_THREAD_BROKER,
+}
+cdef int64_t MOST_SPIN_US = 3600000000
 
 
 def merge_config(args, kwargs, str what):
@@ -42,7 +50,7 @@ def merge_config(args, kwargs, str what):
         raise TypeError(f"expected configuration dict, not {type(base).__name__}")
     merged = dict(base)
     for name, value in kwargs.items():
-        if name not in _CALLBACK_KEYS and name not in _OWN_KEYS and "." not in name:
+        if name not in _CALLBACK_KEYS and name not in _OWN_KEYS and name not in _CLIENT_KEYS and "." not in name:
             name = name.replace("_", ".")
         merged[name] = value
     for name in merged:
@@ -69,6 +77,49 @@ cdef object _as_property_value(str name, object value):
         f"configuration property {name!r} must be str, int, float, bool or None, not {type(value).__name__}")
 
 
+cdef int64_t as_spin_us(object value) except -1:
+    """Check a number of microseconds to spin, given as a number or its text."""
+    cdef int64_t spin_us
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        spin_us = int(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"spin_us must be a whole number of microseconds, not {value!r:.50}") from None
+    if not 0 <= spin_us <= MOST_SPIN_US:
+        raise ValueError(f"spin_us must be between 0 and {MOST_SPIN_US} microseconds, not {spin_us}")
+    return spin_us
+
+
+cdef set _parse_cpus(object value):
+    """Return the numbers of the CPUs that an int, a text such as "0,2-3", or an iterable of ints names."""
+    cpus = set()
+    if isinstance(value, int) and not isinstance(value, bool):
+        cpus = {value}
+    elif isinstance(value, str):
+        try:
+            for part in value.split(","):
+                first, _, last = part.partition("-")
+                cpus.update(range(int(first), min(int(last or first), 65535) + 1))
+        except ValueError:
+            raise ValueError(f"cpu_affinity: not a list of CPUs such as '0,2-3': {value!r:.50}") from None
+    else:
+        try:
+            cpus = set(value)
+        except TypeError:
+            cpus = {None}
+        if not all(type(cpu) is int for cpu in cpus):
+            raise TypeError(f"cpu_affinity must name CPUs by their numbers, not {value!r:.50}")
+    if not cpus:
+        raise ValueError("cpu_affinity names no CPU")
+    for cpu in sorted(cpus):
+        if not 0 <= cpu < 2 ** 31 or not cyk_cpu_usable(cpu):
+            if not _sys.platform.startswith("linux"):
+                raise ValueError("cpu_affinity can be set on Linux only")
+            raise ValueError(f"cpu_affinity: this process may not use CPU {cpu}, or there is no such CPU")
+    return cpus
+
+
 cdef class ClientConfig:
     """A configuration on its way into a client: the native object and the Python callbacks.
 
@@ -89,6 +140,10 @@ cdef class ClientConfig:
             value = config.pop(key, None)
             if value is not None:
                 self._set_callback(key, attribute, value)
+        for key in _CLIENT_KEYS:
+            value = config.pop(key, None)
+            if value is not None:
+                self._set_own(key, value)
         topic_config = config.pop("default.topic.config", None)
         config.setdefault("client.software.name", "cykafka")
         config.setdefault("client.software.version", _client_software_version)
@@ -139,6 +194,38 @@ cdef class ClientConfig:
         self.properties[name] = text
         return 0
 
+    cdef int _set_own(self, str name, object value) except -1:
+        """Check and keep a setting of ours."""
+        if name == "spin_us":
+            self.spin_us = as_spin_us(value)
+        elif name == "cpu_affinity":
+            by_kind = value if isinstance(value, dict) else dict.fromkeys(_THREAD_KINDS, value)
+            unknown = sorted(str(kind) for kind in by_kind if kind not in _THREAD_KINDS)
+            if unknown:
+                raise ValueError(f"cpu_affinity: no kind of thread is called {unknown[0]!r:.50}; there are "
+                                 f"{', '.join(_THREAD_KINDS)}")
+            self.cpus = [(_THREAD_KINDS[kind], cpu) for kind, cpus in by_kind.items() for cpu in _parse_cpus(cpus)]
+        elif name == "thread_prefix":
+            self.thread_prefix = encode_name(value, name)
+            if not 1 <= len(self.thread_prefix) <= 15:
+                raise ValueError(f"thread_prefix must have 1 to 15 bytes, not {value!r:.50}")
+        elif not isinstance(value, bool):
+            raise TypeError(f"{name} must be True or False, not {value!r:.50}")
+        else:
+            self.measure = value
+        return 0
+
+    cdef int _apply_own(self, cyk_handle_t *handle) except -1:
+        """Prepare a handle for what the settings of ours ask for."""
+        if self.cpus is not None:
+            for kind, cpu in self.cpus:
+                cyk_handle_add_cpu(handle, kind, cpu)
+        if self.thread_prefix is not None:
+            cyk_handle_name_threads(handle, self.thread_prefix)
+        if self.measure and cyk_handle_measure(handle) != 0:
+            raise MemoryError
+        return 0
+
     cdef str effective(self, str name):
         """Return the value that a property has, also by default, in librdkafka's text form."""
         cdef char buffer[512]
@@ -168,7 +255,9 @@ cdef class ClientConfig:
         if self.logger is not None:
             collect |= CYK_COLLECT_LOG
             self._set("log.queue", "true")
+        self._apply_own(handle)
         cyk_conf_collect(native, handle, collect)
+        cyk_conf_intercept(native, handle)
         with nogil:
             if self.share:
                 rk = cyk_share_consumer_new(native, errstr, sizeof(errstr))

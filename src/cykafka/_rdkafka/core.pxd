@@ -9,6 +9,7 @@ from cykafka._rdkafka.rdkafka_admin cimport *
 include "errors.pxd"
 include "topic_partition.pxd"
 include "message.pxd"
+include "histogram.pxd"
 include "config.pxd"
 include "client.pxd"
 include "hooks.pxd"

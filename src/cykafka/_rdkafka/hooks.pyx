@@ -219,7 +219,7 @@ cdef int32_t partition_count(Producer producer, object topic, int64_t timeout_us
 
 cdef rd_kafka_resp_err_t _enqueue_chosen(Producer producer, object topic, object value, object key, int32_t partition,
                                          object callback, int64_t timestamp, object headers, object opaque,
-                                         int64_t timeout_us) except *:
+                                         Sending sending, int64_t timeout_us) except *:
     """Choose the partition, then enqueue; waits for room."""
     cdef ProducerHooks hooks = producer._hooks
     cdef rd_kafka_resp_err_t err
@@ -227,16 +227,16 @@ cdef rd_kafka_resp_err_t _enqueue_chosen(Producer producer, object topic, object
     if partition == -1 and hooks._partitioner is not None:
         partition = hooks.choose(producer, topic, key, timeout_us if timeout_us else hooks._metadata_timeout_us)
         producer._check_open()
-    err = producer._enqueue(topic, value, key, partition, callback, timestamp, headers, opaque)
+    err = producer._enqueue(topic, value, key, partition, callback, timestamp, headers, opaque, sending)
     if err == RD_KAFKA_RESP_ERR__QUEUE_FULL and timeout_us != 0:
-        err = producer._enqueue_waiting(topic, value, key, partition, callback, timestamp, headers, opaque,
+        err = producer._enqueue_waiting(topic, value, key, partition, callback, timestamp, headers, opaque, sending,
                                         FOREVER if deadline < 0 else max(deadline - cyk_clock_us(), 0))
     return err
 
 
 cdef rd_kafka_resp_err_t enqueue_hooked(Producer producer, object topic, object value, object key, int32_t partition,
                                         object callback, int64_t timestamp, object headers, object opaque,
-                                        int64_t timeout_us) except *:
+                                        Sending sending, int64_t timeout_us) except *:
     """Do what `Producer._enqueue` does, and wait for room, with the hooks of the producer."""
     cdef ProducerHooks hooks = producer._hooks
     cdef rd_kafka_resp_err_t err
@@ -244,7 +244,7 @@ cdef rd_kafka_resp_err_t enqueue_hooked(Producer producer, object topic, object 
     cdef Acknowledgement acknowledgement = None
     if not hooks._on_send and not hooks._on_acknowledgement:
         return _enqueue_chosen(producer, topic, value, key, partition, callback, timestamp, headers, opaque,
-                               timeout_us)
+                               sending, timeout_us)
     record = ProducerRecord(topic, value, key, partition, timestamp,
                             list(headers.items() if isinstance(headers, dict) else headers or ()))
     hooks.send(record)
@@ -257,7 +257,7 @@ cdef rd_kafka_resp_err_t enqueue_hooked(Producer producer, object topic, object 
     try:
         producer._check_open()
         err = _enqueue_chosen(producer, record.topic, record.value, record.key, record.partition, callback,
-                              record.timestamp, record.headers or None, opaque, timeout_us)
+                              record.timestamp, record.headers or None, opaque, sending, timeout_us)
     except Exception as exc:
         error = exc.args[0] if isinstance(exc, KafkaException) and exc.args else None
         if not isinstance(error, KafkaError):

@@ -87,6 +87,7 @@ void cyk_handle_abandon(cyk_handle_t *h) {
         cyk_event_t *event;
         while ((event = cyk_handle_pop(h)))
                 cyk_event_destroy(event);
+        cyk_handle_forget_interceptors(h);
         mtx_destroy(&h->lock);
         free(h);
 }
@@ -302,6 +303,26 @@ void cyk_handle_serve_sasl(cyk_handle_t *h) {
 
 /* ---- Waiting ---- */
 
+/* Tells the processor that this is a spinning loop: the other thread of the core runs meanwhile. */
+static inline void cyk_relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+        __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        __asm__ __volatile__("yield");
+#endif
+}
+
+/* cnd_timedwait_abs() waits in whole milliseconds, rounded up. Returns false when the time is over. */
+static int cyk_cond_wait(cnd_t *cond, mtx_t *lock, rd_ts_t abs_timeout) {
+        struct timespec end;
+        int64_t left = abs_timeout - rd_clock();
+        if (left <= 0)
+                return 0;
+        rd_timeout_init_timespec_us(&end, left);
+        cnd_timedwait(cond, lock, &end);
+        return 1;
+}
+
 static cyk_wait_t cyk_q_wait(rd_kafka_q_t *rkq, int64_t timeout_us, int64_t spin_us) {
         rd_kafka_q_t *fwdq;
         cyk_wait_t result = CYK_WAIT_TIMEOUT;
@@ -323,12 +344,12 @@ static cyk_wait_t cyk_q_wait(rd_kafka_q_t *rkq, int64_t timeout_us, int64_t spin
                 rd_ts_t spin_end    = rd_clock() + (spin_us < timeout_us ? spin_us : timeout_us);
                 mtx_unlock(&rkq->rkq_lock);
                 while (!*qlen && !(*flags & RD_KAFKA_Q_F_YIELD) && rd_clock() < spin_end)
-                        ;
+                        cyk_relax();
                 timeout_us = timeout_us > spin_us ? timeout_us - spin_us : 0;
                 mtx_lock(&rkq->rkq_lock);
         }
 
-        abs_timeout = rd_timeout_init_us(timeout_us);
+        abs_timeout = rd_clock() + timeout_us;
         for (;;) {
                 if (TAILQ_FIRST(&rkq->rkq_q)) {
                         result = CYK_WAIT_READY;
@@ -339,7 +360,7 @@ static cyk_wait_t cyk_q_wait(rd_kafka_q_t *rkq, int64_t timeout_us, int64_t spin
                         result = CYK_WAIT_WOKEN;
                         break;
                 }
-                if (cnd_timedwait_abs(&rkq->rkq_cond, &rkq->rkq_lock, abs_timeout) != thrd_success)
+                if (!cyk_cond_wait(&rkq->rkq_cond, &rkq->rkq_lock, abs_timeout))
                         break;
         }
         mtx_unlock(&rkq->rkq_lock);

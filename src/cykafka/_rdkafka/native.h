@@ -77,6 +77,31 @@ enum {
 /* Registers the collecting callbacks named by the mask; h becomes the configuration's opaque. */
 void cyk_conf_collect(rd_kafka_conf_t *conf, cyk_handle_t *h, int mask);
 
+/* librdkafka's threads (intercept.c); all before the client is made. */
+typedef enum { CYK_THREAD_MAIN = 0, CYK_THREAD_BACKGROUND, CYK_THREAD_BROKER, CYK_THREAD_KINDS } cyk_thread_kind_t;
+/* Whether the kernel lets the process use a CPU. */
+int cyk_cpu_usable(int cpu);
+void cyk_handle_add_cpu(cyk_handle_t *h, cyk_thread_kind_t kind, int cpu);
+/* The prefix takes the place of "rdk" in their names. */
+void cyk_handle_name_threads(cyk_handle_t *h, const char *prefix);
+
+/* The stages of a message's way, in microseconds; delivered messages only. */
+typedef enum {
+        CYK_STAGE_ENQUEUE = 0,     /* from produce() until its request was written to the socket */
+        CYK_STAGE_WIRE,            /* from then to the broker's response */
+        CYK_STAGE_ACKNOWLEDGEMENT, /* from produce() to the response */
+        CYK_STAGE_DELIVERY,        /* from the response until its delivery report is served */
+        CYK_STAGE_COUNT
+} cyk_stage_t;
+/* Measures them; before the client is made. Returns -1 without memory. */
+int cyk_handle_measure(cyk_handle_t *h);
+struct cyk_histogram_s *cyk_handle_histogram(const cyk_handle_t *h, cyk_stage_t stage);
+/* Ends the last stage of the messages in an event of delivery reports, none of which has been taken out. */
+void cyk_handle_measure_reports(const cyk_handle_t *h, const rd_kafka_event_t *reports);
+
+/* Registers what the above asks for; does nothing if that is nothing. */
+void cyk_conf_intercept(rd_kafka_conf_t *conf, cyk_handle_t *h);
+
 /* Waiting. */
 typedef enum { CYK_WAIT_TIMEOUT = 0, CYK_WAIT_READY = 1, CYK_WAIT_WOKEN = 2 } cyk_wait_t;
 /* Waits until the queue has something, it is woken, or timeout_us (>= 0) has passed; takes nothing out.

@@ -1,4 +1,4 @@
-/* What native.c, blocking.c and share.c share and nobody else sees; needs librdkafka's internal headers. */
+/* What native.c, intercept.c, blocking.c and share.c share and nobody else sees; needs librdkafka's internal headers. */
 #ifndef CYKAFKA_NATIVE_INT_H
 #define CYKAFKA_NATIVE_INT_H
 
@@ -11,6 +11,9 @@
 #include "rdkafka_int.h"
 
 #include "native.h"
+
+typedef struct cyk_threads_s cyk_threads_t;
+typedef struct cyk_stages_s cyk_stages_t;
 
 struct cyk_handle_s {
         rd_kafka_t *rk;
@@ -25,10 +28,15 @@ struct cyk_handle_s {
         cyk_event_t *head;
         cyk_event_t *tail;
         volatile int pending; /* read without the lock as a hint */
+        /* What the interceptors need, NULL if nobody asked for it; set before the client is made. */
+        cyk_threads_t *threads;
+        cyk_stages_t *stages;
 };
 
 /* Destroys the queues and the client, leaving the collected events. */
 void cyk_handle_destroy_client(cyk_handle_t *h);
+
+void cyk_handle_forget_interceptors(cyk_handle_t *h);
 
 /* An event, with a copy of the text if there is one, and how it gets to those that wait to be served. */
 cyk_event_t *cyk_event_new(cyk_event_type_t type, const char *text, size_t text_len);

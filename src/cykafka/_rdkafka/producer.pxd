@@ -1,3 +1,15 @@
+cdef enum:
+    # What is done with a payload: copied, kept if it is large and cannot change, kept in any case.
+    COPY
+    KEEP_CONSTANT
+    KEEP
+
+
+cdef struct Sending:
+    # How a message is to be sent, besides what is in it.
+    int copy
+
+
 cdef class TopicHandle:
     cdef rd_kafka_topic_t *native
     cdef cyk_handle_t *_handle
@@ -9,6 +21,9 @@ cdef class Delivery:
     cdef object callback
     cdef object opaque
     cdef object value
+    # The payload, if it is that of a buffer and not copied: the export keeps its owner from moving or freeing it.
+    cdef Py_buffer view
+    cdef bint has_view
 
 
 cdef class Producer(Client):
@@ -33,7 +48,11 @@ cdef class Producer(Client):
 
     cdef rd_kafka_topic_t *_native_topic(self, object topic) except NULL
     cdef rd_kafka_resp_err_t _enqueue(self, object topic, object value, object key, int32_t partition,
-                                      object callback, int64_t timestamp, object headers, object opaque) except *
+                                      object callback, int64_t timestamp, object headers, object opaque,
+                                      Sending sending) except *
+    cdef rd_kafka_resp_err_t _enqueue_waiting(self, object topic, object value, object key, int32_t partition,
+                                              object callback, int64_t timestamp, object headers, object opaque,
+                                              Sending sending, int64_t timeout_us) except *
     cdef rd_kafka_resp_err_t _enqueue_bytes(self, object topic, object value, object key, int32_t partition,
                                             object callback) except *
     cdef int _serve_queue(self, cyk_handle_t *handle) except -1

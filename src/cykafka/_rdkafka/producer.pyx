@@ -3,7 +3,7 @@
 # produce() only enqueues and does not release the GIL. Delivery reports come as one event for a batch; the event
 # owns its messages while their callbacks run on the thread that called poll(), flush() or a like method.
 
-# From this size on the payload of a bytes object is not copied: the object is kept until its report instead.
+# From this size on a payload is not copied unless it may change: its owner is kept until its report instead.
 cdef Py_ssize_t ZERO_COPY_BYTES = 65536
 
 
@@ -17,10 +17,28 @@ cdef class TopicHandle:
                 cyk_handle_release(self._handle)
 
 
+cdef inline int as_copy(object copy) except -1:
+    """Return what produce()'s argument of that name stands for."""
+    if copy is None:
+        return KEEP_CONSTANT
+    if copy is True:
+        return COPY
+    if copy is False:
+        return KEEP
+    raise TypeError(f"copy must be True, False or None, not {copy!r:.50}")
+
+
+# Not a matter for the garbage collector: the only reference to one is in librdkafka's memory, so that a cycle through
+# it could not be found anyway.
 @cython.final
+@cython.no_gc
 @cython.freelist(1024)
 cdef class Delivery:
     """What a message needs when it is reported, if that is more than a callback."""
+
+    def __dealloc__(self):
+        if self.has_view:
+            PyBuffer_Release(&self.view)
 
 
 cdef class Producer(Client):
@@ -102,7 +120,8 @@ cdef class Producer(Client):
         return holder.native
 
     cdef rd_kafka_resp_err_t _enqueue(self, object topic, object value, object key, int32_t partition,
-                                      object callback, int64_t timestamp, object headers, object opaque) except *:
+                                      object callback, int64_t timestamp, object headers, object opaque,
+                                      Sending sending) except *:
         """Hand one message to librdkafka; returns its error code, raises only for wrong arguments."""
         cdef Span value_span, key_span
         cdef rd_kafka_headers_t *native_headers = NULL
@@ -124,7 +143,10 @@ cdef class Producer(Client):
             if native_headers is not NULL:
                 rd_kafka_headers_destroy(native_headers)
             raise
-        if value_span.size >= ZERO_COPY_BYTES and type(value) is bytes:
+        # Unless told to, no reference is made to what may change until it is sent, as a bytearray may.
+        if value_span.ptr is not NULL and (
+                sending.copy == KEEP or (sending.copy == KEEP_CONSTANT and value_span.size >= ZERO_COPY_BYTES
+                                         and not (value_span.has_view and not value_span.view.readonly))):
             flags = 0
         if opaque is None and flags:
             if callback is not None:
@@ -135,6 +157,10 @@ cdef class Producer(Client):
             delivery.opaque = opaque
             if not flags:
                 delivery.value = value
+                if value_span.has_view:
+                    delivery.view = value_span.view
+                    delivery.has_view = True
+                    value_span.has_view = False
             message_opaque = <PyObject *>delivery
         if self._handle is NULL:
             # Reading the arguments, or a garbage collection meanwhile, ran code that closed the producer.
@@ -174,13 +200,12 @@ cdef class Producer(Client):
         return rd_kafka_last_error()
 
     def produce(self, topic, value=None, key=None, int32_t partition=-1, callback=None, on_delivery=None,
-                timestamp=0, headers=None, *, opaque=None, timeout=0):
+                timestamp=0, headers=None, *, opaque=None, timeout=0, copy=None):
         """Enqueue a message; it is sent in the background.
 
         Args:
             topic: Topic name.
-            value: Payload: str (sent as UTF-8), any bytes-like object, or None (a tombstone). A bytes object of 64
-                KiB or more is not copied but kept until its delivery report.
+            value: Payload: str (sent as UTF-8), any bytes-like object, or None (a tombstone).
             key: Key: str, bytes-like or None.
             partition: Partition number, or -1 to let the configured partitioner choose.
             callback: Same as on_delivery.
@@ -192,6 +217,9 @@ cdef class Producer(Client):
             timeout: If the local queue is full, serve delivery reports for up to this many seconds until there is
                 room; -1 or None for no limit, 0 to fail at once. Limits also how long a partitioner written in
                 Python waits for a topic's first metadata (0: ``topic.metadata.propagation.max.ms``).
+            copy: True to copy the payload; False to keep a reference to it until the delivery report instead, which
+                then must not change (the size of a bytearray cannot meanwhile). If None, payloads of 64 KiB or more
+                that cannot change (str, bytes, read-only buffers) are not copied.
 
         Raises:
             BufferError: If the queue is full (``queue.buffering.max.messages`` or ``.kbytes``): call poll().
@@ -205,6 +233,7 @@ cdef class Producer(Client):
         cdef rd_kafka_resp_err_t err
         cdef int64_t native_timestamp = 0
         cdef int64_t timeout_us = 0
+        cdef Sending sending
         self._check_open()
         # A wrong time-out is an error at once, not only when the queue is full.
         if timeout is not 0:
@@ -217,19 +246,20 @@ cdef class Producer(Client):
             native_timestamp = timestamp
             if native_timestamp < 0:
                 raise ValueError(f"timestamp must be >= 0 milliseconds, not {timestamp}")
+        sending.copy = as_copy(copy)
         if self._hooks is not None:
             err = enqueue_hooked(self, topic, value, key, partition, on_delivery, native_timestamp, headers, opaque,
-                                 timeout_us)
+                                 sending, timeout_us)
             timeout_us = 0
         elif (type(value) is bytes and PyBytes_GET_SIZE(value) < ZERO_COPY_BYTES
               and (key is None or type(key) is bytes) and native_timestamp == 0 and headers is None
-              and opaque is None):
+              and opaque is None and sending.copy != KEEP):
             err = self._enqueue_bytes(topic, value, key, partition, on_delivery)
         else:
-            err = self._enqueue(topic, value, key, partition, on_delivery, native_timestamp, headers, opaque)
+            err = self._enqueue(topic, value, key, partition, on_delivery, native_timestamp, headers, opaque, sending)
         if err == RD_KAFKA_RESP_ERR__QUEUE_FULL and timeout_us != 0:
             err = self._enqueue_waiting(topic, value, key, partition, on_delivery, native_timestamp, headers, opaque,
-                                        timeout_us)
+                                        sending, timeout_us)
         if err != RD_KAFKA_RESP_ERR_NO_ERROR:
             self._raise_produce_error(err)
 
@@ -270,8 +300,10 @@ cdef class Producer(Client):
             error._fatal = True
         raise make_exception(error)
 
-    def _enqueue_waiting(self, topic, value, key, int32_t partition, on_delivery, int64_t timestamp, headers, opaque,
-                         int64_t timeout_us):
+    cdef rd_kafka_resp_err_t _enqueue_waiting(self, object topic, object value, object key, int32_t partition,
+                                              object callback, int64_t timestamp, object headers, object opaque,
+                                              Sending sending, int64_t timeout_us) except *:
+        """Do what _enqueue() does, serving delivery reports until there is room."""
         cdef cyk_handle_t *handle = self._enter()
         cdef int64_t deadline = deadline_after(timeout_us)
         cdef int64_t left
@@ -280,7 +312,7 @@ cdef class Producer(Client):
             while True:
                 self._serve_queue(handle)
                 self._check_open()
-                err = self._enqueue(topic, value, key, partition, on_delivery, timestamp, headers, opaque)
+                err = self._enqueue(topic, value, key, partition, callback, timestamp, headers, opaque, sending)
                 left = time_left(deadline)
                 if err != RD_KAFKA_RESP_ERR__QUEUE_FULL or left == 0:
                     return err
@@ -289,64 +321,34 @@ cdef class Producer(Client):
         finally:
             self._exit(handle)
 
-    def produce_batch(self, topic, messages, int32_t partition=-1, callback=None, on_delivery=None):
+    def produce_batch(self, topic, messages, int32_t partition=-1, callback=None, on_delivery=None, *, timeout=0):
         """Enqueue many messages for one topic.
 
         Args:
             topic: Topic name.
             messages: List of dicts with the optional keys ``value``, ``key``, ``partition``, ``timestamp`` (ms),
-                ``headers``, ``callback`` or ``on_delivery``, and ``opaque``; meanings as in `produce`.
+                ``headers``, ``callback`` or ``on_delivery``, ``opaque`` and ``copy``; meanings as in `produce`.
             partition: Partition of messages that name none.
             callback: Same as on_delivery.
             on_delivery: Delivery callback of messages that have none.
+            timeout: If the local queue is full, serve delivery reports for up to this many seconds in all until there
+                is room; -1 or None for no limit. With 0, and when the time is over, messages that find no room fail.
 
         Returns:
             int: How many were enqueued. A message that was not has its `KafkaError` under ``_error`` in its dict,
-            ``_QUEUE_FULL`` among others.
+            ``_QUEUE_FULL`` among others; one that was enqueued after all has no ``_error`` any more. After
+            an exception, too: the messages before the one that it is about have been enqueued, those from there on
+            have an ``_error`` with the code ``_INTR``.
 
         Raises:
-            TypeError: If an argument or a field of a message has the wrong type; the messages before it have been
-                enqueued then.
+            TypeError, ValueError: If an argument or a field of a message is wrong; the text tells its index.
+            Exception: What a delivery callback raised while this waited for room.
+            KeyboardInterrupt: On Ctrl-C while it waits for room, within 50 ms.
             RuntimeError: If the producer is closed.
         """
-        cdef rd_kafka_resp_err_t err
-        cdef int32_t message_partition
-        cdef int64_t timestamp
-        cdef Py_ssize_t index = 0
-        cdef int enqueued = 0
         self._check_open()
-        if on_delivery is None:
-            on_delivery = callback
-        if on_delivery is not None and not callable(on_delivery):
-            raise TypeError(f"on_delivery must be callable, not {type(on_delivery).__name__}")
-        if not isinstance(messages, list):
-            raise TypeError(f"messages must be a list of dicts, not {type(messages).__name__}")
-        for message in messages:
-            if not isinstance(message, dict):
-                raise TypeError(f"Message at index {index} must be a dict, not {type(message).__name__}")
-            index += 1
-            get = message.get
-            report = get("on_delivery")
-            if report is None:
-                report = get("callback")
-            if report is None:
-                report = on_delivery
-            if report is not None and not callable(report):
-                raise TypeError(f"callback of message at index {index - 1} must be callable")
-            message_partition = partition if get("partition") is None else message["partition"]
-            timestamp = get("timestamp") or 0
-            if self._hooks is None:
-                err = self._enqueue(topic, get("value"), get("key"), message_partition, report, timestamp,
-                                    get("headers"), get("opaque"))
-            else:
-                err = enqueue_hooked(self, topic, get("value"), get("key"), message_partition, report, timestamp,
-                                     get("headers"), get("opaque"), 0)
-            if err == RD_KAFKA_RESP_ERR_NO_ERROR:
-                enqueued += 1
-                message.pop("_error", None)
-            else:
-                message["_error"] = make_error(err)
-        return enqueued
+        return produce_rows(self, topic, messages, partition, callback if on_delivery is None else on_delivery,
+                            as_timeout_us(timeout))
 
     def produce_arrow(self, topic, data, *, key="key", value="value", headers="headers", partition="partition",
                       timestamp="timestamp", topic_column="topic", on_delivery=None, timeout=-1):
@@ -411,6 +413,7 @@ cdef class Producer(Client):
             if event is NULL:
                 break
             if rd_kafka_event_type(event) == RD_KAFKA_EVENT_DR:
+                cyk_handle_measure_reports(handle, event)
                 served += self._serve_reports(event)
             elif not cyk_handle_collect(handle, event):
                 rd_kafka_event_destroy(event)
@@ -614,6 +617,17 @@ cdef class Producer(Client):
             check_err(err, "Purge failed")
         finally:
             self._exit(handle)
+
+    @property
+    def latency_histograms(self):
+        """Where the time of delivered messages goes: a dict of `Histogram` objects, in microseconds; None if not measured.
+
+        Measured if the client was made with ``latency_histograms=True``; readable at any time, also after close().
+        ``enqueue`` is from produce() until the message's request was written to the socket, ``wire`` from then until
+        the broker's response, ``acknowledgement`` from produce() until the response, and ``delivery`` from the response
+        until the delivery report is served by poll() or a like method. Without acks (``acks=0``) there is no ``wire``.
+        """
+        return None if self._histograms is None else dict(self._histograms)
 
     def __len__(self):
         if self._handle is NULL or self._generation != cyk_fork_generation:

@@ -348,6 +348,27 @@ cdef extern from "rdkafka.h" nogil:
     void rd_kafka_mem_free(rd_kafka_t *rk, void *ptr) noexcept
 
 
+cdef extern from "histogram.h" nogil:
+    ctypedef struct cyk_histogram_t:
+        int64_t lowest
+        int64_t highest
+        int significant_digits
+        size_t length
+        int64_t smallest
+        int64_t largest
+        int64_t *counts
+    cyk_histogram_t *cyk_histogram_new(int64_t lowest, int64_t highest, int significant_digits) noexcept
+    void cyk_histogram_keep(cyk_histogram_t *h) noexcept
+    void cyk_histogram_release(cyk_histogram_t *h) noexcept
+    void cyk_histogram_record(cyk_histogram_t *h, int64_t value, int64_t count) noexcept
+    void cyk_histogram_reset(cyk_histogram_t *h) noexcept
+    int64_t cyk_histogram_total(const cyk_histogram_t *h) noexcept
+    int64_t cyk_histogram_percentile(const cyk_histogram_t *h, double percentile) noexcept
+    void cyk_histogram_moments(const cyk_histogram_t *h, double *mean, double *deviation) noexcept
+    int64_t cyk_histogram_from(const cyk_histogram_t *h, size_t index) noexcept
+    int64_t cyk_histogram_to(const cyk_histogram_t *h, size_t index) noexcept
+
+
 cdef extern from "native.h" nogil:
     ctypedef enum cyk_event_type_t:
         CYK_EVENT_ERROR
@@ -399,6 +420,25 @@ cdef extern from "native.h" nogil:
         CYK_COLLECT_OFFSET_COMMIT
         CYK_COLLECT_OAUTHBEARER
     void cyk_conf_collect(rd_kafka_conf_t *conf, cyk_handle_t *h, int mask) noexcept
+
+    ctypedef enum cyk_thread_kind_t:
+        CYK_THREAD_MAIN
+        CYK_THREAD_BACKGROUND
+        CYK_THREAD_BROKER
+    int cyk_cpu_usable(int cpu) noexcept
+    void cyk_handle_add_cpu(cyk_handle_t *h, cyk_thread_kind_t kind, int cpu) noexcept
+    void cyk_handle_name_threads(cyk_handle_t *h, const char *prefix) noexcept
+
+    ctypedef enum cyk_stage_t:
+        CYK_STAGE_ENQUEUE
+        CYK_STAGE_WIRE
+        CYK_STAGE_ACKNOWLEDGEMENT
+        CYK_STAGE_DELIVERY
+    int cyk_handle_measure(cyk_handle_t *h) noexcept
+    cyk_histogram_t *cyk_handle_histogram(const cyk_handle_t *h, cyk_stage_t stage) noexcept
+    void cyk_handle_measure_reports(const cyk_handle_t *h, const rd_kafka_event_t *reports) noexcept
+
+    void cyk_conf_intercept(rd_kafka_conf_t *conf, cyk_handle_t *h) noexcept
 
     ctypedef enum cyk_wait_t:
         CYK_WAIT_TIMEOUT
