@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import logging
-import os
-import sys
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.spark.support import CONNECTOR
+from tests.spark.support import CONNECTOR, environment
 from tests.support import jars
 from tests.support.errors import MissingToolError
 
@@ -19,16 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
-
-_SOURCES = Path(__file__).resolve().parents[2]
-
-
-def _environment() -> None:
-    """Let Python workers run this interpreter and find the package and the tests."""
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(_SOURCES / "src"), str(_SOURCES)])
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    os.environ.setdefault("PYTHONWARNINGS", "ignore")
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +31,7 @@ def connector() -> str:
 @pytest.fixture(scope="session")
 def spark(connector: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local Spark session that knows the formats ``cykafka`` and ``kafka`` (Spark's own)."""
-    _environment()
+    environment()
     with warnings.catch_warnings():
         # PySpark warns of the newest pandas, which nothing here uses.
         warnings.simplefilter("ignore")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cykafka import Producer
@@ -10,7 +13,6 @@ from tests.support.jars import Artifact, Bundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
     from pyspark.sql import DataFrame, Row, SparkSession
     from pyspark.sql.streaming import StreamingQuery
@@ -28,6 +30,17 @@ CONNECTOR = Bundle(
     ),
 )
 JVM, OURS = "kafka", "cykafka"
+_ROOT = Path(__file__).resolve().parents[2]
+#: Folders in which Python workers find the package and the tests.
+SOURCES = (str(_ROOT / "src"), str(_ROOT))
+
+
+def environment() -> None:
+    """Let Python workers run this interpreter and find the package and the tests."""
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join(SOURCES)
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ.setdefault("PYTHONWARNINGS", "ignore")
 
 
 def send(kafka: Any, topic: str, values: Iterable[Any], *, partition: int | None = None, **fields: Any) -> None:

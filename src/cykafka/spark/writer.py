@@ -66,7 +66,7 @@ class _Task:
         scope: Query and sink.
         batch: Number of the batch.
         partition: Number of the Spark partition.
-        run: Run of the query.
+        run: Run of the query; empty for a batch write.
     """
 
     scope: str
@@ -149,7 +149,7 @@ class _KafkaWriter:
         context = TaskContext.get()
         if context is None:
             raise ExactlyOnceError("'delivery' exactly_once works in tasks of Spark only")
-        app, batch, run = options.txn_app_id, options.txn_version, "batch"
+        app, batch, run = options.txn_app_id, options.txn_version, ""
         if streaming:
             app = context.getLocalProperty(_QUERY_ID)
             text = context.getLocalProperty(_BATCH_ID)
@@ -174,12 +174,13 @@ class _KafkaWriter:
             # whatever the marker says after this is final.
             producer.init_transactions(options.flush_timeout)
             last = markers.read(task.scope, [task.partition]).get(task.transactional_id)
-            first_of_run = last is None or last.run != task.run
+            # A batch write does not know of earlier attempts; a stream repeats the first batch of a run at most.
+            may_be_repeated = not task.run or last is None or last.run != task.run
             if last is not None and last.batch >= task.batch:
                 written = _check_repeated(rows, self._columns, task, last)
                 return self._message(task, written, repeated=True, may_be_repeated=True)
             content = self._write_transaction(producer, rows, task)
-            return self._message(task, content, repeated=False, may_be_repeated=first_of_run)
+            return self._message(task, content, repeated=False, may_be_repeated=may_be_repeated)
 
     def _write_transaction(self, producer: Producer, rows: Iterator[pa.RecordBatch], task: _Task) -> Content:
         from cykafka import KafkaException
