@@ -342,6 +342,7 @@ def test_at_least_once_with_stored_offsets_under_kill_9(kafka, topic):
             # What it printed before it died counts too: it may have committed that. Not communicate(), which reads the
             # descriptor and misses what the iteration above has buffered.
             seen += [line.strip().encode() for line in child.stdout]
+            child.stdout.close()
             child.wait(30)
     assert set(seen) == set(values)
 
