@@ -140,10 +140,10 @@ def find_sources(root: Path, folder: str) -> Path:
     raise VendorError(f"no librdkafka sources (src/rdkafka.h, configure) found in {root}")
 
 
-def apply_patches(sources: Path, patches: Path = PATCHES) -> list[str]:
+def apply_patches(sources: Path) -> list[str]:
     """Apply our patches in the order of their names and return the names."""
     names = []
-    for patch in sorted(patches.glob("*.patch")):
+    for patch in sorted(PATCHES.glob("*.patch")):
         command = ["patch", "-p1", "--forward", "--input", str(patch)]
         requirements.check([requirements.PATCH])
         result = subprocess.run(command, cwd=sources, capture_output=True, text=True, check=False)
@@ -179,10 +179,10 @@ def source_version(sources: Path) -> str:
     return f"{number >> 24}.{number >> 16 & 0xFF}.{number >> 8 & 0xFF}"
 
 
-def patches_hash(patches: Path = PATCHES) -> str:
+def patches_hash() -> str:
     """Return a hash over our patches."""
     digest = hashlib.sha256()
-    for patch in sorted(patches.glob("*.patch")):
+    for patch in sorted(PATCHES.glob("*.patch")):
         digest.update(patch.name.encode() + b"\0" + patch.read_bytes())
     return digest.hexdigest()
 

@@ -23,7 +23,16 @@ pytestmark = pytest.mark.unit
 
 
 @pytest.fixture
-def tree(tmp_path):
+def patches(tmp_path, monkeypatch):
+    """A folder for the patches of the tree below, to which the real ones would not apply."""
+    folder = tmp_path / "patches"
+    folder.mkdir()
+    monkeypatch.setattr(vendor, "PATCHES", folder)
+    return folder
+
+
+@pytest.fixture
+def tree(tmp_path, patches):
     """A small tree that looks like librdkafka's."""
     root = tmp_path / "package" / "deps" / "librdkafka"
     (root / "src").mkdir(parents=True)
@@ -144,16 +153,14 @@ def test_unsafe_tarballs_are_refused(tmp_path):
     assert not (tmp_path / "outside").exists()
 
 
-def test_patches_are_applied_in_order_and_a_bad_one_is_named(tree, tmp_path):
-    patches = tmp_path / "patches"
-    patches.mkdir()
+def test_patches_are_applied_in_order_and_a_bad_one_is_named(tree, patches):
     (patches / "0001-first.patch").write_text(
         "--- a/configure\n+++ b/configure\n@@ -1 +1 @@\n-#!/bin/sh\n+#!/bin/first\n"
     )
     (patches / "0002-second.patch").write_text(
         "--- a/configure\n+++ b/configure\n@@ -1 +1 @@\n-#!/bin/first\n+#!/bin/second\n"
     )
-    assert vendor.apply_patches(tree, patches) == ["0001-first.patch", "0002-second.patch"]
+    assert vendor.apply_patches(tree) == ["0001-first.patch", "0002-second.patch"]
     assert (tree / "configure").read_text() == "#!/bin/second\n"
     for name in ("0001-first.patch", "0002-second.patch"):
         (patches / name).unlink()
@@ -161,7 +168,7 @@ def test_patches_are_applied_in_order_and_a_bad_one_is_named(tree, tmp_path):
         "--- a/configure\n+++ b/configure\n@@ -1 +1 @@\n-#!/bin/other\n+#!/bin/third\n"
     )
     with pytest.raises(vendor.VendorError, match="0003-bad.patch"):
-        vendor.apply_patches(tree, patches)
+        vendor.apply_patches(tree)
 
 
 def test_update_writes_version_and_hashes(tree, tmp_path, monkeypatch):

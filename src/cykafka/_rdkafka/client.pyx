@@ -5,8 +5,8 @@
 # last one out destroys the native client. Callbacks run on the thread that called a serving method, with no
 # librdkafka frame and no lock of ours below them.
 
-if cyk_fork_guard_install() != 0:
-    raise MemoryError("cannot install the fork guard (pthread_atfork)")
+if cyk_process_install() != 0:
+    raise MemoryError("cannot install the fork guard and the message pool")
 
 # syslog levels of librdkafka to those of logging.
 cdef tuple _LOG_LEVELS = (

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "message_pool.h"
+
 #include "rdkafka_mock_int.h"
 #include "rdkafka_offset.h"
 #include "rdkafka_queue.h"
@@ -16,16 +18,21 @@ volatile int cyk_fork_generation = 0;
 #ifndef _WIN32
 static void cyk_in_forked_child(void) {
         cyk_fork_generation++;
+        cyk_message_pool_unlock();
 }
 
-int cyk_fork_guard_install(void) {
-        return pthread_atfork(NULL, NULL, cyk_in_forked_child);
+static int cyk_fork_guard_install(void) {
+        return pthread_atfork(cyk_message_pool_lock, cyk_message_pool_unlock, cyk_in_forked_child);
 }
 #else
-int cyk_fork_guard_install(void) {
+static int cyk_fork_guard_install(void) {
         return 0;
 }
 #endif
+
+int cyk_process_install(void) {
+        return cyk_message_pool_install() || cyk_fork_guard_install() ? -1 : 0;
+}
 
 int64_t cyk_clock_us(void) {
         return rd_clock();
@@ -45,6 +52,8 @@ cyk_handle_t *cyk_handle_new(void) {
 
 void cyk_handle_attach(cyk_handle_t *h, rd_kafka_t *rk, int is_consumer) {
         h->rk = rk;
+        if (rk->rk_type == RD_KAFKA_PRODUCER)
+                cyk_message_pool_enter();
         if (is_consumer) {
                 /* One queue for messages and callbacks alike; a share consumer's takes messages only. */
                 if (!RD_KAFKA_IS_SHARE_CONSUMER(rk))
@@ -78,8 +87,12 @@ void cyk_handle_destroy_client(cyk_handle_t *h) {
         if (h->own_queue)
                 rd_kafka_queue_destroy(h->own_queue);
         h->queue = h->sasl_queue = h->own_queue = NULL;
-        if (h->rk)
+        if (h->rk) {
+                int is_producer = h->rk->rk_type == RD_KAFKA_PRODUCER;
                 rd_kafka_destroy_flags(h->rk, h->destroy_flags);
+                if (is_producer)
+                        cyk_message_pool_leave();
+        }
         h->rk = NULL;
 }
 

@@ -139,7 +139,8 @@ void cyk_report_fields(const rd_kafka_message_t *message, int64_t now_us, cyk_re
 
 /* Fork guard: a number that differs in every forked child. */
 extern volatile int cyk_fork_generation;
-int cyk_fork_guard_install(void);
+/* Installs what a process has once: the fork guard and the message pool. Returns 0, or -1 if there is no memory. */
+int cyk_process_install(void);
 
 /* Enqueues one message; headers are owned by librdkafka on success only. */
 rd_kafka_resp_err_t cyk_produce(rd_kafka_t *rk,

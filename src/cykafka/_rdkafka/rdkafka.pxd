@@ -469,7 +469,7 @@ cdef extern from "native.h" nogil:
 
     int cyk_fork_generation
     bint cyk_message_has_headers(const rd_kafka_message_t *message) noexcept
-    int cyk_fork_guard_install() noexcept
+    int cyk_process_install() noexcept
 
     rd_kafka_resp_err_t cyk_produce(rd_kafka_t *rk, rd_kafka_topic_t *rkt, int32_t partition, int msgflags,
                                     void *payload, size_t len, const void *key, size_t key_len,
