@@ -49,7 +49,7 @@ cdef int64_t as_timeout_us(object timeout) except -2:
         raise ValueError(f"timeout must be >= 0 seconds, or -1 or None to wait without limit, not {timeout!r}")
     if seconds > 1e12:
         return FOREVER
-    return <int64_t>_math.ceil(seconds * 1e6)
+    return <int64_t>ceil(seconds * 1e6)
 
 
 cdef int as_timeout_ms(object timeout) except -2:

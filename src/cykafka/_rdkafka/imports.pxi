@@ -10,6 +10,7 @@ from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from cpython.pythread cimport PyThread_get_thread_ident
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.math cimport ceil
 from libc.stddef cimport size_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memmove, memset, strcmp, strdup, strlen
@@ -18,7 +19,6 @@ import atexit as _atexit
 import collections.abc as _abc
 import concurrent.futures as _futures
 import logging as _logging
-import math as _math
 import os as _os
 import sys as _sys
 import threading as _threading
