@@ -117,7 +117,7 @@ def table(results: dict[str, dict[str, list[float]]], paths: list[Route], comman
         "",
         f"{SIZE}-byte messages, nanoseconds for each; medians over runs that took turns, each a process of its own, and",
         "the range between the quartiles. Lower is better. The broker ran on the same machine, so what needs it (reports,",
-        "round trips) shares the cores with it. With `BENCHMARK_CPU_TIME` in the environment, CPU time of the calling thread.",
+        "round trips) shares the cores with it.",
         "",
         "| path | C, the limit | confluent_kafka | cykafka | cykafka / confluent_kafka | cykafka / C |",
         "|---|---|---|---|---|---|",
@@ -135,7 +135,9 @@ def table(results: dict[str, dict[str, list[float]]], paths: list[Route], comman
         "Python": platform.python_version(),
         "cykafka": f"{version()}, librdkafka {libversion()[0]}",
         "confluent_kafka": f"{confluent_kafka.version()}, librdkafka {confluent_kafka.libversion()[0]}",
-        "command": f"`{command}`",
+        "clock": "CPU time of the calling thread" if "BENCHMARK_CPU_TIME" in os.environ else "wall time",
+        "load when it began (1, 5, 15 minutes)": ", ".join(f"{load:.1f}" for load in os.getloadavg()),
+        "command": f"`{'BENCHMARK_CPU_TIME=1 ' if 'BENCHMARK_CPU_TIME' in os.environ else ''}{command}`",
     }
     lines += [
         "",
