@@ -4,7 +4,7 @@
  *
  * Every thread has two lists of free blocks for each size class; whole lists go to and come from a depot that all
  * threads share, so that a thread which only produces gets the blocks of one which only serves delivery reports.
- * The depot is bounded, and emptied when the last producer is closed.
+ * The depot is bounded, gives back what was not used for a second, and is emptied when the last producer is closed.
  */
 #include "message_pool.h"
 
@@ -26,10 +26,13 @@ void cyk_message_pool_leave(void) {
 #else
 
 /* What one message's memory may be rounded up by, and the classes there are: larger messages are rare. */
-#define CLASS_BYTES  64
-#define CLASSES      32
+#define CLASS_BYTES  32
+#define CLASSES      64
 #define LIST_BLOCKS  128
-#define DEPOT_BYTES  (64 << 20)
+/* A quarter of what a producer may queue by default (queue.buffering.max.kbytes). */
+#define DEPOT_BYTES  (256 << 20)
+/* Lists that nobody took for so long are given back. */
+#define UNUSED_US    1000000
 /* The class of memory that does not come back here. */
 #define CLASS_LARGE  CLASSES
 
@@ -58,6 +61,9 @@ static tss_t at_thread_end;
 static struct {
         mtx_t lock;
         block_t *lists[CLASSES]; /* linked by next_list() */
+        uint32_t count[CLASSES];
+        uint32_t least[CLASSES]; /* the smallest count since trimmed_us */
+        rd_ts_t trimmed_us;
         size_t bytes;
         int producers;
 } depot;
@@ -79,34 +85,77 @@ static void free_list(block_t *block) {
         }
 }
 
+static void free_lists(block_t *first) {
+        while (first) {
+                block_t *next = *next_list(first);
+                free_list(first);
+                first = next;
+        }
+}
+
+/* Depot locked. */
+static block_t *pop_list(uint32_t size_class) {
+        block_t *first = depot.lists[size_class];
+
+        if (first) {
+                depot.lists[size_class] = *next_list(first);
+                depot.bytes -= list_bytes(size_class, first->blocks);
+                if (--depot.count[size_class] < depot.least[size_class])
+                        depot.least[size_class] = depot.count[size_class];
+        }
+        return first;
+}
+
+/* Depot locked. Takes out what lay there unused since the last time; the caller frees it. */
+static block_t *trim(rd_ts_t now) {
+        block_t *unused = NULL;
+        uint32_t size_class;
+
+        for (size_class = 0; size_class < CLASSES; size_class++) {
+                uint32_t many;
+                for (many = depot.least[size_class]; many > 0; many--) {
+                        block_t *first    = pop_list(size_class);
+                        *next_list(first) = unused;
+                        unused            = first;
+                }
+                depot.least[size_class] = depot.count[size_class];
+        }
+        depot.trimmed_us = now;
+        return unused;
+}
+
 static void give_list(uint32_t size_class, list_t *list) {
-        block_t *first = list->first;
-        size_t bytes   = list_bytes(size_class, list->blocks);
+        block_t *unused = NULL;
+        block_t *first  = list->first;
+        size_t bytes    = list_bytes(size_class, list->blocks);
+        rd_ts_t now;
 
         if (!first)
                 return;
         first->blocks = list->blocks;
         list->first   = NULL;
         list->blocks  = 0;
+        now           = rd_clock();
         mtx_lock(&depot.lock);
         if (depot.producers > 0 && depot.bytes + bytes <= DEPOT_BYTES) {
                 *next_list(first)       = depot.lists[size_class];
                 depot.lists[size_class] = first;
+                depot.count[size_class]++;
                 depot.bytes += bytes;
                 first = NULL;
         }
+        if (now - depot.trimmed_us >= UNUSED_US)
+                unused = trim(now);
         mtx_unlock(&depot.lock);
         free_list(first);
+        free_lists(unused);
 }
 
 static int take_list(uint32_t size_class, list_t *list) {
         block_t *first;
 
         mtx_lock(&depot.lock);
-        if ((first = depot.lists[size_class])) {
-                depot.lists[size_class] = *next_list(first);
-                depot.bytes -= list_bytes(size_class, first->blocks);
-        }
+        first = pop_list(size_class);
         mtx_unlock(&depot.lock);
         if (!first)
                 return 0;
@@ -205,24 +254,14 @@ void cyk_message_pool_enter(void) {
 }
 
 void cyk_message_pool_leave(void) {
-        block_t *lists[CLASSES] = {NULL};
-        uint32_t size_class;
+        block_t *unused = NULL;
 
         mtx_lock(&depot.lock);
         if (--depot.producers == 0) {
-                for (size_class = 0; size_class < CLASSES; size_class++) {
-                        lists[size_class]       = depot.lists[size_class];
-                        depot.lists[size_class] = NULL;
-                }
-                depot.bytes = 0;
+                memcpy(depot.least, depot.count, sizeof(depot.least));
+                unused = trim(rd_clock());
         }
         mtx_unlock(&depot.lock);
-        for (size_class = 0; size_class < CLASSES; size_class++) {
-                while (lists[size_class]) {
-                        block_t *first    = lists[size_class];
-                        lists[size_class] = *next_list(first);
-                        free_list(first);
-                }
-        }
+        free_lists(unused);
 }
 #endif
