@@ -50,8 +50,10 @@ types: build $(VENV)/.group-lint $(VENV)/.group-test  ## check types, and the st
 docs: build $(VENV)/.group-docs  ## make the documentation, warnings being errors
 	$(PY) -m sphinx -W --keep-going -b html docs docs/_build/html
 
-wheel: requirements $(VENV)/.group-build  ## make a wheel for this machine in dist/
-	$(PIP) wheel --no-deps --wheel-dir dist .
+wheel: tools $(VENV)/.group-build $(VENV)/.group-wheel $(VENV)/.group-test  ## make portable wheels for the Pythons here in dist/, and try them
+	$(PY) wheels/make.py
+	$(BUILD)
+	$(PY) wheels/smoke.py dist/*-manylinux_*.whl
 
 sdist: $(VENV)/.group-build  ## make a source distribution in dist/, which builds without a network
 	$(PY) setup.py --quiet sdist
@@ -74,7 +76,7 @@ clean:  ## remove what was built (not the virtual environment)
 	rm -f src/cykafka/_rdkafka/core.c src/cykafka/_rdkafka/core.html src/cykafka/_rdkafka/core.*.so
 
 # What is missing is installed where that is possible, else named with the command that installs it.
-.PHONY: python requirements servers
+.PHONY: python requirements servers tools
 python:
 	@command -v $(PYTHON) >/dev/null || { echo "error: $(PYTHON) not found: install Python 3.10 or later" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
@@ -83,6 +85,9 @@ python:
 requirements: python
 	@$(PYTHON) librdkafka/requirements.py build \
 	$(if $(or $(CYKAFKA_LIBRDKAFKA_SOURCE),$(wildcard librdkafka/src-*)),,sources)
+
+tools: requirements servers
+	@$(PYTHON) librdkafka/requirements.py wheels
 
 # Without them the tests that need a real Kafka are skipped and say so.
 servers:

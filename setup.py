@@ -3,11 +3,14 @@
 Environment: CYKAFKA_DEV=1 compiles the module with little optimisation, CYKAFKA_DEBUG=1 with none and with debug
 checks, CYKAFKA_SANITIZE=address with AddressSanitizer (librdkafka too). CYKAFKA_BUILD_CACHE keeps the built
 librdkafka somewhere else than in build/; CYKAFKA_LIBRDKAFKA_SOURCE takes its sources from a tree or tarball,
-CYKAFKA_YYJSON_SOURCE those of yyjson.
+CYKAFKA_YYJSON_SOURCE those of yyjson. CYKAFKA_STATIC_PREFIX names a folder with the other libraries as static archives
+(wheels/dependencies.py makes it), for a wheel that needs nothing of the system.
 """
 
 import importlib.util
+import json
 import os
+import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -23,7 +26,7 @@ sys.path.insert(0, str(ROOT / "librdkafka"))
 from requirements import BuildError  # noqa: E402
 from vendor import Pin, unpack  # noqa: E402
 
-from build import Library, ensure  # noqa: E402
+from build import Library, ensure, static_prefix  # noqa: E402
 
 CORE = Path("src/cykafka/_rdkafka")
 EXPORTS = CORE / "exports.map"
@@ -61,6 +64,25 @@ def unpacked_sources() -> tuple[Path, Path]:
         raise SystemExit(f"error: {error}") from None
 
 
+def vendored_record() -> list[dict[str, str]]:
+    """Return where the sources come from that are always compiled in, as `Library.record` does for the others."""
+    kafka, parser = Pin.load(), json_vendor.Pin.load()
+    return [
+        {
+            "name": "librdkafka",
+            "source": f"npm {kafka.npm_package} {kafka.npm_version}",
+            "sha256": kafka.tarball_sha256,
+            "licence": "BSD-2-Clause",
+        },
+        {
+            "name": "yyjson",
+            "source": f"PyPI {parser.pypi_package} {parser.pypi_version}",
+            "sha256": parser.sdist_sha256,
+            "licence": "MIT",
+        },
+    ]
+
+
 def compile_flags(library: Library, sanitize: str) -> list[str]:
     """Return the compiler flags of the module; -UNDEBUG undoes what Python's own flags may define."""
     flags = ["-UNDEBUG", "-g1", "-fvisibility=hidden", *QUIET]
@@ -70,15 +92,17 @@ def compile_flags(library: Library, sanitize: str) -> list[str]:
         flags += ["-O1" if os.environ.get("CYKAFKA_DEV") else "-O3"]
     if sanitize:
         flags += [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer"]
-    return [*flags, *library.compile_flags, f"-I{CORE}"]
+    # As JSON twice: the second time makes a C string of it.
+    record = json.dumps(json.dumps([*vendored_record(), *library.record], separators=(",", ":")))
+    return [*flags, *library.compile_flags, f"-I{CORE}", f"-DCYKAFKA_LINKED={record}"]
 
 
 def link_flags(library: Library, sanitize: str) -> list[str]:
     """Return the linker flags of the module: whatever it is linked with, only its init function is exported."""
     if sys.platform == "darwin":
-        hide = ["-Wl,-exported_symbol,_PyInit_core"]
+        hide = ["-Wl,-exported_symbol,_PyInit_core", *(["-Wl,-dead_strip,-S"] if library.record else [])]
     else:
-        hide = ["-Wl,--exclude-libs,ALL", f"-Wl,--version-script={EXPORTS}"]
+        hide = [f"-Wl,--version-script={EXPORTS}", *(["-Wl,--gc-sections,--strip-debug"] if library.record else [])]
     return [*library.link_flags, *hide, *([f"-fsanitize={sanitize}"] if sanitize else [])]
 
 
@@ -111,6 +135,17 @@ class BuildCore(build_ext):
         used.write_text(flags)
 
 
+def static_licences() -> list[str]:
+    """Copy the licence texts of the static libraries below build/ and return their paths."""
+    prefix = static_prefix()
+    copies = []
+    for text in sorted((prefix / "licences").iterdir()) if prefix else ():
+        copy = Path("build/licences") / text.name
+        shutil.copy(text, ROOT / copy)
+        copies.append(str(copy))
+    return copies
+
+
 class EggInfo(egg_info):
     """Adds the licence texts of what is linked into the module, which are known once its sources are unpacked."""
 
@@ -123,7 +158,7 @@ class EggInfo(egg_info):
         head, _, _ = (ROOT / json_sources / "yyjson.h").read_text().partition("*/")
         (ROOT / json_licence).write_text(f"{head}*/\n")
         given = getattr(self.distribution.metadata, "license_files", None) or []
-        added = [str(kafka_sources / "LICENSES.txt"), str(json_licence)]
+        added = [str(kafka_sources / "LICENSES.txt"), str(json_licence), *static_licences()]
         self.distribution.metadata.license_files = [*given, *added]  # type: ignore[attr-defined]
         super().run()
 

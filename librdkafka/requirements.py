@@ -87,6 +87,12 @@ GROUPS = {
         Requirement("venv", f"{_PYTHON}-venv", "python3", "python3", "python", module="venv"),
     ),
     "sources": (NPM,),
+    "wheels": (
+        Requirement("Perl, for OpenSSL's build", "perl", "perl-core", "perl", "", program="perl"),
+        Requirement("Rust's cargo, for the sources of libraries", "cargo", "cargo", "cargo", "rust", program="cargo"),
+        Requirement("debootstrap, for systems to try wheels on", "debootstrap", "debootstrap", "debootstrap", "",
+                    program="debootstrap"),
+    ),
     "servers": (
         Requirement(
             "JDK 17 or later", "default-jdk-headless", "java-latest-openjdk-headless", "openjdk21", "openjdk",

@@ -5,6 +5,7 @@ the names of confluent_kafka, so ``import cykafka as confluent_kafka`` works; `i
 does it for whole programs.
 """
 
+from cykafka._build import BuildInfo, LinkedLibrary, build_info
 from cykafka._compat import install_as_confluent_kafka
 from cykafka._model import (
     AcknowledgeType,
@@ -73,6 +74,7 @@ __all__ = [
     "TIMESTAMP_NOT_AVAILABLE",
     "AbortableException",
     "AcknowledgeType",
+    "BuildInfo",
     "ConcurrentModificationException",
     "Consumer",
     "ConsumerGroupState",
@@ -90,6 +92,7 @@ __all__ = [
     "JsonDecoder",
     "KafkaError",
     "KafkaException",
+    "LinkedLibrary",
     "Message",
     "Messages",
     "Node",
@@ -107,6 +110,7 @@ __all__ = [
     "TopicPartitionInfo",
     "Uuid",
     "__version__",
+    "build_info",
     "builtin_features",
     "consistent",
     "fnv1a",

@@ -297,6 +297,7 @@ def test_the_sdist_has_all_that_building_needs(tmp_path):
     core = ROOT / "src" / "cykafka" / "_rdkafka"
     needed = {path for ending in ("pyx", "pxd", "pxi", "h", "c", "pyi") for path in core.glob(f"*.{ending}")}
     needed |= {ROOT / "librdkafka" / name for name in ("build.py", "vendor.py", "requirements.py", "pin.json")}
+    needed |= {ROOT / "librdkafka" / f"sasl_loader.{ending}" for ending in ("c", "h")}
     needed |= {ROOT / "yyjson" / name for name in ("vendor.py", "pin.json")}
     needed |= {path for path in sources.rglob("*") if path.is_file()}
     needed |= set((ROOT / "yyjson").glob("src-*/*"))

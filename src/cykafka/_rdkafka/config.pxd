@@ -1,3 +1,7 @@
+cdef extern from "sasl_loader.h" nogil:
+    int cyk_sasl_load(char *error, size_t size)
+
+
 cdef class ClientConfig:
     cdef rd_kafka_conf_t *native
     cdef readonly dict properties

@@ -246,6 +246,7 @@ cdef class ClientConfig:
     cdef rd_kafka_t *create(self, rd_kafka_type_t kind, cyk_handle_t *handle, int collect) except NULL:
         """Make the client; on success the native configuration belongs to it."""
         cdef char errstr[512]
+        cdef int status
         cdef rd_kafka_t *rk
         cdef rd_kafka_conf_t *native = self.native
         collect |= CYK_COLLECT_THROTTLE if self.throttle_cb is not None else 0
@@ -255,6 +256,11 @@ cdef class ClientConfig:
         if self.logger is not None:
             collect |= CYK_COLLECT_LOG
             self._set("log.queue", "true")
+        if self.effective("security.protocol").startswith("sasl_") and self.effective("sasl.mechanisms") == "GSSAPI":
+            with nogil:
+                status = cyk_sasl_load(errstr, sizeof(errstr))
+            if status == -1:
+                raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INVALID_ARG, decode_text(errstr)))
         self._apply_own(handle)
         cyk_conf_collect(native, handle, collect)
         cyk_conf_intercept(native, handle)
