@@ -84,3 +84,26 @@ cdef object measure_lag(Consumer consumer, object partitions, bint query, object
 
 cdef object _seconds_left(int64_t deadline):
     return -1 if deadline < 0 else max(deadline - cyk_clock_us(), 0) / 1e6
+
+
+def group_metadata_generation(group_metadata):
+    """Return the generation (KIP-848: the member epoch) that a consumer had in its group.
+
+    Args:
+        group_metadata: What `Consumer.consumer_group_metadata` returned.
+
+    Returns:
+        int: Generation; -1 if the consumer was no member. Kafka commits offsets of -1 without asking whose they are.
+
+    Raises:
+        TypeError: If it is not bytes.
+        KafkaException: If it is no group metadata.
+    """
+    cdef rd_kafka_consumer_group_metadata_t *native = NULL
+    if not isinstance(group_metadata, bytes):
+        raise TypeError(f"group_metadata must be bytes, not {type(group_metadata).__name__}")
+    check_error(rd_kafka_consumer_group_metadata_read(&native, PyBytes_AS_STRING(group_metadata),
+                                                      PyBytes_GET_SIZE(group_metadata)), "Invalid group_metadata")
+    generation = rd_kafka_consumer_group_metadata_generation_id(native)
+    rd_kafka_consumer_group_metadata_destroy(native)
+    return generation

@@ -240,6 +240,8 @@ cdef extern from "rdkafka.h" nogil:
     int rd_kafka_consumer_closed(rd_kafka_t *rk) noexcept
     rd_kafka_consumer_group_metadata_t *rd_kafka_consumer_group_metadata(rd_kafka_t *rk) noexcept
     void rd_kafka_consumer_group_metadata_destroy(rd_kafka_consumer_group_metadata_t *cgmetadata) noexcept
+    int32_t rd_kafka_consumer_group_metadata_generation_id(
+        const rd_kafka_consumer_group_metadata_t *metadata) noexcept
     rd_kafka_error_t *rd_kafka_consumer_group_metadata_write(
         const rd_kafka_consumer_group_metadata_t *cgmd, void **bufferp, size_t *sizep) noexcept
     rd_kafka_error_t *rd_kafka_consumer_group_metadata_read(
