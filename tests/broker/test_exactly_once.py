@@ -131,7 +131,7 @@ class Member(threading.Thread):
     """A thread with a session of its own that copies until it is told to leave."""
 
     def __init__(self, servers, source, sink, name, **properties):
-        super().__init__()
+        super().__init__(daemon=True)
         self.consumer = consumer_for(servers, f"g-{source}", **properties)
         self.producer = transactional(servers, f"tx-{source}-{name}")
         self.session = ExactlyOnceSession(self.consumer, self.producer, [source])
@@ -193,7 +193,9 @@ def test_a_session_is_exactly_once_under_rebalances(kafka, topic, properties):
         wait_until(lambda: progress(servers, source) == 1500, 60)
     finally:
         for member in members:
-            member.leave()
+            member.session.stop()
+    for member in members:
+        member.leave()
     assert fourth.error is third.error is None
     assert sorted(read_all(servers, sink, **{"isolation.level": "read_committed"})) == values
 
