@@ -26,7 +26,7 @@ demo: build $(VENV)/.group-demo  ## build, then show market ticks going through 
 test: build servers $(VENV)/.group-test  ## build, then run all tests, also those on a real Kafka, which is fetched and started
 	$(PY) -m pytest -m "not slow and not benchmark" $(PYTEST_ARGS)
 
-test-slow: build servers $(VENV)/.group-test  ## build, then run the tests that take minutes each
+test-slow: build servers kerberos $(VENV)/.group-test  ## build, then run the tests that take minutes each
 	$(PY) -m pytest -m "slow" $(PYTEST_ARGS)
 
 bench: build $(VENV)/.group-test $(VENV)/.group-bench  ## build, then measure against C and confluent-kafka
@@ -76,7 +76,7 @@ clean:  ## remove what was built (not the virtual environment)
 	rm -f src/cykafka/_rdkafka/core.c src/cykafka/_rdkafka/core.html src/cykafka/_rdkafka/core.*.so
 
 # What is missing is installed where that is possible, else named with the command that installs it.
-.PHONY: python requirements servers tools
+.PHONY: python requirements servers kerberos tools
 python:
 	@command -v $(PYTHON) >/dev/null || { echo "error: $(PYTHON) not found: install Python 3.10 or later" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
@@ -85,6 +85,10 @@ python:
 requirements: python
 	@$(PYTHON) librdkafka/requirements.py build \
 	$(if $(or $(CYKAFKA_LIBRDKAFKA_SOURCE),$(wildcard librdkafka/src-*)),,sources)
+
+# Without it the tests of Kerberos are skipped and say so.
+kerberos:
+	@$(PYTHON) librdkafka/requirements.py kerberos || true
 
 tools: requirements servers
 	@$(PYTHON) librdkafka/requirements.py wheels

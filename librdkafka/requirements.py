@@ -87,6 +87,13 @@ GROUPS = {
         Requirement("venv", f"{_PYTHON}-venv", "python3", "python3", "python", module="venv"),
     ),
     "sources": (NPM,),
+    "kerberos": (
+        Requirement(
+            "a Kerberos server", "krb5-kdc krb5-admin-server krb5-user libsasl2-modules-gssapi-mit",
+            "krb5-server krb5-workstation cyrus-sasl-gssapi", "krb5-server krb5 cyrus-sasl-gssapiv2", "",
+            program="krb5kdc",
+        ),
+    ),
     "wheels": (
         Requirement("Perl, for OpenSSL's build", "perl", "perl-core", "perl", "", program="perl"),
         Requirement("Rust's cargo, for the sources of libraries", "cargo", "cargo", "cargo", "rust", program="cargo"),
@@ -128,7 +135,9 @@ def has_header(header: str) -> bool:
 
 def has_program(program: str) -> bool:
     """Tell whether a program is in PATH; for cc, whether the compiler that CC names is."""
-    return shutil.which(compiler()[0] if program == "cc" else program) is not None
+    # Debian has servers' programs where the search path of users does not lead.
+    path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin"])
+    return shutil.which(compiler()[0] if program == "cc" else program, path=path) is not None
 
 
 def is_there(requirement: Requirement) -> bool:
