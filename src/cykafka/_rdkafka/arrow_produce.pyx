@@ -284,7 +284,12 @@ cdef int _produce_batch(Producer producer, cyk_handle_t *handle, _ArrowSource so
                 raise BufferError(
                     f"No room in the local queue for row {rows.first + rows.row}: raise timeout, or "
                     "queue.buffering.max.messages and queue.buffering.max.kbytes")
-            producer._serve_queue(handle)
+            if producer._in_event_loop:
+                # The loop's thread serves the reports, perhaps before this one sees them.
+                producer._check_woken(handle)
+                left = min(left, 2000)
+            else:
+                producer._serve_queue(handle)
             producer._check_open()
             was_empty = rd_kafka_outq_len(rows.rk) == 0
             if not was_empty and producer._wait(handle, left) == CYK_WAIT_WOKEN:

@@ -17,6 +17,10 @@ cdef class Client:
     cdef readonly dict _config
     cdef dict _histograms
     cdef str _native_name
+    # An event loop serves the callbacks: calls that wait on other threads leave them to it.
+    cdef bint _in_event_loop
+    # Threads whose blocking call is to end, because the task that awaits it was cancelled.
+    cdef set _cancelled_threads
     cdef object __weakref__
 
     cdef int _start(self, ClientConfig config, rd_kafka_type_t kind, int collect) except -1
@@ -31,5 +35,8 @@ cdef class Client:
     cdef int _serve_meanwhile(self, cyk_handle_t *handle) except -1
     cdef cyk_wait_t _wait(self, cyk_handle_t *handle, int64_t timeout_us) except? CYK_WAIT_TIMEOUT
     cdef int _refresh_token(self, cyk_handle_t *handle, object config) except -1
+    cdef int _set_token(self, cyk_handle_t *handle, object answer) except -1
+    cdef int _refuse_token(self, cyk_handle_t *handle, object reason) except -1
+    cdef int _check_woken(self, cyk_handle_t *handle) except -1
     cdef int _run(self, BlockingCall call) except -1
     cdef BlockingCall _new_call(self, cyk_handle_t *handle, cyk_call_op_t op, int64_t timeout_us)

@@ -20,6 +20,9 @@ cdef dict _STAGES = {
     "delivery": CYK_STAGE_DELIVERY,
 }
 
+# What an OAUTHBEARER callback returns when the token comes later, by answer_token() (event_loop.pyx).
+answer_later = object()
+
 # Clients that are still open when the interpreter ends are destroyed before OpenSSL's own exit handlers run.
 cdef object _open_clients = _weakref.WeakSet()
 
@@ -158,6 +161,9 @@ cdef class Client:
         self._handle = NULL
         self._let_go()
         _open_clients.discard(self)
+        if self._in_event_loop:
+            # Destroying goes on when the descriptor may be another file's.
+            cyk_handle_notify(handle, -1)
         cyk_handle_wakeup(handle)
         if cyk_handle_refs(handle) > 1:
             with nogil:
@@ -230,6 +236,24 @@ cdef class Client:
 
     cdef int _refresh_token(self, cyk_handle_t *handle, object config) except -1:
         """Ask the OAUTHBEARER callback for a token and hand it, or the failure, to librdkafka."""
+        try:
+            answer = self._oauth_cb(config)
+            if answer is not answer_later:
+                self._set_token(handle, answer)
+        except BaseException as exc:
+            self._refuse_token(handle, exc)
+            raise
+        return 0
+
+    cdef int _refuse_token(self, cyk_handle_t *handle, object reason) except -1:
+        """Tell librdkafka that there is no token; it asks again after a while."""
+        rd_kafka_oauthbearer_set_token_failure(
+            cyk_handle_rk(handle),
+            f"oauth_cb failed: {type(reason).__name__}: {reason}".encode("utf-8", "replace").replace(b"\0", b" "))
+        return 0
+
+    cdef int _set_token(self, cyk_handle_t *handle, object answer) except -1:
+        """Hand what the OAUTHBEARER callback returned to librdkafka."""
         cdef char errstr[512]
         cdef rd_kafka_t *rk = cyk_handle_rk(handle)
         cdef const char **extensions = NULL
@@ -238,7 +262,6 @@ cdef class Client:
         cdef Py_ssize_t i
         cdef list texts
         try:
-            answer = self._oauth_cb(config)
             if not isinstance(answer, tuple) or not 2 <= len(answer) <= 4:
                 raise TypeError(
                     "oauth_cb must return (token, expiry_seconds_since_epoch[, principal[, extensions_dict]]), "
@@ -258,10 +281,6 @@ cdef class Client:
                                                  errstr, sizeof(errstr))
             if err != RD_KAFKA_RESP_ERR_NO_ERROR:
                 raise KafkaException(make_error(err, f"oauth_cb returned an unusable token: {decode_text(errstr)}"))
-        except BaseException as exc:
-            rd_kafka_oauthbearer_set_token_failure(
-                rk, f"oauth_cb failed: {type(exc).__name__}: {exc}".encode("utf-8", "replace").replace(b"\0", b" "))
-            raise
         finally:
             free(extensions)
         return 0
@@ -269,7 +288,7 @@ cdef class Client:
     cdef int _serve_meanwhile(self, cyk_handle_t *handle) except -1:
         """Serve what must not wait for the next poll(): token refreshes, without which no call can succeed."""
         cdef rd_kafka_queue_t *queue = cyk_handle_sasl_queue(handle)
-        if queue is not NULL and rd_kafka_queue_length(queue):
+        if queue is not NULL and not self._in_event_loop and rd_kafka_queue_length(queue):
             with nogil:
                 cyk_handle_serve_sasl(handle)
             self._serve_pending(handle)
@@ -318,10 +337,17 @@ cdef class Client:
                 if self._closed:
                     raise RuntimeError(f"{self._kind()} has been closed")
                 self._serve_meanwhile(handle)
-                if cyk_handle_take_wakeup(handle):
-                    raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INTR, "Interrupted by wakeup()"))
+                self._check_woken(handle)
         finally:
             self._exit(handle)
+        return 0
+
+    cdef int _check_woken(self, cyk_handle_t *handle) except -1:
+        """Raise if the blocking call of this thread is to end."""
+        if cyk_handle_take_wakeup(handle):
+            raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INTR, "Interrupted by wakeup()"))
+        if self._cancelled_threads is not None and PyThread_get_thread_ident() in self._cancelled_threads:
+            raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INTR, "Interrupted: its task was cancelled"))
         return 0
 
     def list_topics(self, topic=None, timeout=-1):

@@ -11,6 +11,8 @@ cdef class Consumer(Client):
     # The rebalance whose callback is running, and on which thread; NULL if none is.
     cdef cyk_event_t *_rebalance
     cdef unsigned long _rebalance_thread
+    # A rebalance that is answered later, by answer_rebalance() (event_loop.pyx); owned.
+    cdef cyk_event_t *_deferred
     # The thread that is in close(), 0 if none is.
     cdef unsigned long _closing_thread
     cdef list _paused

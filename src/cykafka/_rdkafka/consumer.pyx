@@ -62,6 +62,10 @@ cdef class Consumer(Client):
             collect |= CYK_COLLECT_OFFSET_COMMIT
         self._start(config, RD_KAFKA_CONSUMER, collect)
 
+    def __dealloc__(self):
+        if self._deferred is not NULL:
+            cyk_event_destroy(self._deferred)
+
     def _kind(self):
         return "Consumer"
 
@@ -353,7 +357,7 @@ cdef class Consumer(Client):
                 callback(self, read_topic_partitions(event.partitions))
         finally:
             self._rebalance = NULL
-            if not self._assigned_by_callback:
+            if not self._assigned_by_callback and self._deferred is NULL:
                 self._apply_rebalance(handle, event)
         return 0
 
@@ -619,8 +623,8 @@ cdef class Consumer(Client):
                 PyErr_CheckSignals()
                 self._check_open()
                 self._serve_meanwhile(handle)
-                if event is NULL and cyk_handle_take_wakeup(handle):
-                    raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INTR, "Interrupted by wakeup()"))
+                if event is NULL:
+                    self._check_woken(handle)
             committed = read_topic_partitions(rd_kafka_event_topic_partition_list(event))
             err = rd_kafka_event_error(event)
             if self._hooks is not None and err != RD_KAFKA_RESP_ERR__NO_OFFSET:

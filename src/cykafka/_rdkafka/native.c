@@ -44,6 +44,7 @@ cyk_handle_t *cyk_handle_new(void) {
         cyk_handle_t *h = calloc(1, sizeof(*h));
         if (!h)
                 return NULL;
+        h->event_fd = -1;
         mtx_init(&h->lock, mtx_plain);
         rd_atomic32_init(&h->refcnt, 1);
         rd_atomic32_init(&h->wakeups, 0);
@@ -70,8 +71,11 @@ void cyk_handle_set_sasl_queue(cyk_handle_t *h) {
 }
 
 rd_kafka_queue_t *cyk_handle_own_queue(cyk_handle_t *h) {
-        if (!h->own_queue)
+        if (!h->own_queue) {
                 h->own_queue = rd_kafka_queue_new(h->rk);
+                if (h->event_fd != -1)
+                        rd_kafka_queue_io_event_enable(h->own_queue, h->event_fd, "", 1);
+        }
         return h->own_queue;
 }
 
@@ -399,6 +403,22 @@ int cyk_handle_take_wakeup(cyk_handle_t *h) {
         return 1;
 }
 
+void cyk_handle_notify(cyk_handle_t *h, int fd) {
+        rd_kafka_queue_t *queues[] = {h->queue, h->sasl_queue, h->own_queue};
+        size_t i;
+        h->event_fd = fd;
+        for (i = 0; i < RD_ARRAYSIZE(queues); i++) {
+                if (queues[i])
+                        rd_kafka_queue_io_event_enable(queues[i], fd, "", 1);
+        }
+}
+
+size_t cyk_handle_waiting(const cyk_handle_t *h) {
+        return h->pending + rd_kafka_queue_length(h->queue) +
+               (h->sasl_queue ? rd_kafka_queue_length(h->sasl_queue) : 0) +
+               (h->own_queue ? rd_kafka_queue_length(h->own_queue) : 0);
+}
+
 /* ---- Consuming ---- */
 
 rd_kafka_message_t *cyk_consumer_take(cyk_handle_t *h) {
@@ -456,6 +476,10 @@ void cyk_report_fields(const rd_kafka_message_t *message, int64_t now_us, cyk_re
 
 void cyk_flush_begin(rd_kafka_t *rk) {
         rd_atomic32_add(&rk->rk_flushing, 1);
+        cyk_flush_again(rk);
+}
+
+void cyk_flush_again(rd_kafka_t *rk) {
         rd_kafka_all_brokers_wakeup(rk, RD_KAFKA_BROKER_STATE_UP, "flushing");
 }
 

@@ -111,11 +111,18 @@ void cyk_handle_wakeup(cyk_handle_t *h);
 /* True once for each wakeup() that nobody has seen yet. */
 int cyk_handle_take_wakeup(cyk_handle_t *h);
 int64_t cyk_clock_us(void);
+/* Has a byte written to fd whenever one of the handle's queues stops being empty, or wakeup() is called; -1: no more.
+ * What is in the queues already is not told. */
+void cyk_handle_notify(cyk_handle_t *h, int fd);
+/* How many messages and events wait to be taken or served. */
+size_t cyk_handle_waiting(const cyk_handle_t *h);
 
 /* While a flush is on, brokers send without lingering (rk_flushing of rd_kafka_flush(), which cannot be
  * used itself: with delivery reports as events it does not serve them). */
 void cyk_flush_begin(rd_kafka_t *rk);
 void cyk_flush_end(rd_kafka_t *rk);
+/* Has brokers look at their messages again, during a flush. */
+void cyk_flush_again(rd_kafka_t *rk);
 
 /* rd_kafka_consumer_poll() without waiting, made shorter for the case that a fetched message is next. */
 rd_kafka_message_t *cyk_consumer_take(cyk_handle_t *h);

@@ -21,6 +21,7 @@ struct cyk_handle_s {
         rd_kafka_queue_t *sasl_queue;
         rd_kafka_queue_t *own_queue;
         int destroy_flags;
+        int event_fd; /* told of what comes, see cyk_handle_notify(); -1: none */
         /* One for the Python object, one for each call that is inside librdkafka. */
         rd_atomic32_t refcnt;
         rd_atomic32_t wakeups;

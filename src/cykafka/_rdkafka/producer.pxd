@@ -42,6 +42,10 @@ cdef class Producer(Client):
     # Messages in the delivery report events that are being served right now, by this or by outer frames.
     cdef Py_ssize_t _reports_held
     cdef Py_ssize_t _reports_served
+    # An event loop waits for reports: brokers send without lingering (event_loop.pyx).
+    cdef bint _hurrying
+    # Callbacks are futures; what is called with (error, message) where one was cancelled before its message failed.
+    cdef object _unseen_failure
     # Deliveries of produce_arrow() that are not complete, by the number in their messages' opaque; owned.
     cdef PyObject **_summaries
     cdef Py_ssize_t _next_summary

@@ -479,7 +479,12 @@ cdef class Producer(Client):
                     message = borrow_report(native, topic, now_us, message)
                     if message._opaque is not opaque:
                         message._opaque = opaque
-                    callback(message._error, message)
+                    if self._unseen_failure is None:
+                        callback(message._error, message)
+                    elif message._error is None:
+                        callback.set_result(message)
+                    else:
+                        fail_future(callback, message)
                     if not cyk_only_reference(<PyObject *>message):
                         # The callback kept it: copy what the event is about to free.
                         message.detach()
@@ -490,7 +495,10 @@ cdef class Producer(Client):
                     else:
                         message._borrowed = NULL
             except BaseException as exc:
-                if first_exception is None:
+                if self._unseen_failure is not None and callback.done():
+                    if message._error is not None:
+                        self._unseen_failure(message._error, message)
+                elif first_exception is None:
                     first_exception = exc
                 else:
                     report_unraisable(exc, self)
@@ -655,7 +663,8 @@ cdef class Producer(Client):
             self._interrupted = call
             while True:
                 try:
-                    self._serve_queue(handle)
+                    if not self._in_event_loop:
+                        self._serve_queue(handle)
                 except BaseException as exc:
                     if first_exception is None:
                         first_exception = exc
@@ -690,8 +699,7 @@ cdef class Producer(Client):
         if self._closed:
             raise RuntimeError("Producer has been closed")
         self._serve_meanwhile(handle)
-        if cyk_handle_take_wakeup(handle):
-            raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INTR, "Interrupted by wakeup()"))
+        self._check_woken(handle)
         return 0
 
     def _transact(self, int op, timeout, int64_t default_us, positions=None, group_metadata=None):

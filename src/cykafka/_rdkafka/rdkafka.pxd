@@ -453,6 +453,9 @@ cdef extern from "native.h" nogil:
 
     void cyk_flush_begin(rd_kafka_t *rk) noexcept
     void cyk_flush_end(rd_kafka_t *rk) noexcept
+    void cyk_flush_again(rd_kafka_t *rk) noexcept
+    void cyk_handle_notify(cyk_handle_t *h, int fd) noexcept
+    size_t cyk_handle_waiting(const cyk_handle_t *h) noexcept
 
     rd_kafka_message_t *cyk_consumer_take(cyk_handle_t *h) noexcept
 
