@@ -135,7 +135,9 @@ def produce_future(Producer producer not None, future, topic, value, key, int32_
     """
     cdef rd_kafka_resp_err_t err
     cdef int64_t native_timestamp = 0
+    cdef Sending sending
     producer._check_open()
+    sending.copy = KEEP_CONSTANT
     if timestamp is not None:
         native_timestamp = timestamp
         if native_timestamp < 0:
@@ -144,7 +146,7 @@ def produce_future(Producer producer not None, future, topic, value, key, int32_
             and native_timestamp == 0 and headers is None):
         err = producer._enqueue_bytes(topic, value, key, partition, future)
     else:
-        err = producer._enqueue(topic, value, key, partition, future, native_timestamp, headers, None)
+        err = producer._enqueue(topic, value, key, partition, future, native_timestamp, headers, None, sending)
     if err != RD_KAFKA_RESP_ERR_NO_ERROR:
         producer._raise_produce_error(err)
 
