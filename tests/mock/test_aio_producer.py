@@ -427,3 +427,44 @@ def test_reads_about_the_cluster_and_can_be_cancelled(run, config, mock_cluster)
             return metadata.topics
 
     assert list(run(main)) == ["topic"]
+
+
+def test_interceptors_and_a_partitioner_in_python(every_loop, config):
+    seen = []
+
+    class Interceptor:
+        def on_send(self, record):
+            record.headers.append(("by", b"interceptor"))
+
+        def on_acknowledgement(self, record, error, message):
+            seen.append((record.topic, error))
+
+    async def main():
+        hooks = {"partitioner": lambda topic, key, count, available: int(key), "interceptors": [Interceptor()]}
+        async with aio.Producer({**config, **hooks}, queue_buffering_max_messages=10) as producer:
+            return await asyncio.gather(*[producer.send("topic", "value", str(i % 4)) for i in range(40)])
+
+    messages = every_loop(main)
+    assert [message.partition() for message in messages] == [i % 4 for i in range(40)]
+    assert messages[0].headers() == [("by", b"interceptor")]
+    # Refused once and again while the queue was full, they say so, too.
+    assert [entry for entry in seen if entry[1] is None] == [("topic", None)] * 40
+
+
+def test_callbacks_for_errors_only_leave_futures_alone(run, config, mock_cluster):
+    reports = []
+
+    async def main():
+        def callback(error, message):
+            reports.append(error.code())
+
+        async with aio.Producer(config, on_delivery=callback, delivery_report_only_error=True) as producer:
+            assert (await producer.send("topic", "x", partition=0)).offset() == 0
+            mock_cluster.push_request_errors(ApiKey.PRODUCE, [KafkaError.MSG_SIZE_TOO_LARGE])
+            with pytest.raises(KafkaException):
+                await producer.send("topic", "x", partition=0)
+
+    run(main)
+    assert reports == [KafkaError.MSG_SIZE_TOO_LARGE]
+    with pytest.raises(ValueError, match="poll_in_background"):
+        aio.Producer(config, poll_in_background=True)

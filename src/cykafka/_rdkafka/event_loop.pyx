@@ -120,6 +120,23 @@ def use_futures(Producer producer not None, unseen_failure not None):
     producer._unseen_failure = unseen_failure
 
 
+def has_hooks(Producer producer not None):
+    """Return whether Python code runs in produce(): a partitioner or interceptors."""
+    return producer._hooks is not None
+
+
+def await_partitions(Producer producer not None, topic):
+    """Wait until a partitioner written in Python can choose from a topic's partitions; not for the loop's thread.
+
+    Raises:
+        KafkaException: If the topic's metadata does not come, for ``topic.metadata.propagation.max.ms``.
+        RuntimeError: If the producer is closed.
+    """
+    producer._check_open()
+    if producer._hooks is not None and producer._hooks._partitioner is not None:
+        partition_count(producer, topic, producer._hooks._metadata_timeout_us)
+
+
 def produce_future(Producer producer not None, future, topic, value, key, int32_t partition, timestamp, headers):
     """Enqueue a message, with a future for its report; arguments and errors as `Producer.produce`.
 
@@ -242,6 +259,9 @@ def fetch(Consumer consumer not None, Py_ssize_t most):
                 fetched = rd_kafka_consume_batch_queue(queue, 0, batch, wanted)
             if fetched > 0:
                 consumer._append_messages(result, batch, fetched)
+                if consumer._hooks is not None:
+                    for message in result[len(result) - fetched:]:
+                        consumer._hooks.consume(message)
             if fetched < wanted:
                 break
         return result

@@ -211,8 +211,7 @@ cdef int32_t partition_count(Producer producer, object topic, int64_t timeout_us
             producer._check_signals()
             producer._check_open()
             producer._serve_meanwhile(handle)
-            if cyk_handle_take_wakeup(handle):
-                raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INTR, "Interrupted by wakeup()"))
+            producer._check_woken(handle)
     finally:
         producer._exit(handle)
 

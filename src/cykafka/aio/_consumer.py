@@ -468,6 +468,20 @@ class Consumer(Client):
         self._open()
         return self._client.position(partitions)
 
+    async def lag(
+        self, partitions: Iterable[TopicPartition] | None = None, *, query: bool = False, timeout: float | None = -1
+    ) -> dict[TopicPartition, int | None]:
+        """Return by how many offsets each partition is ahead of this consumer; as `cykafka.Consumer.lag`."""
+        if query:
+            return await self._call(self._client.lag, partitions, query=True, timeout=timeout)
+        self._open()
+        return self._client.lag(partitions)
+
+    async def keepalive(self) -> None:
+        """Stay in the group while a long piece of work makes progress; as `cykafka.Consumer.keepalive`."""
+        self._open()
+        self._client.keepalive()
+
     # The group
 
     async def get_watermark_offsets(

@@ -20,11 +20,13 @@ _LINGER = ("linger.ms", "queue.buffering.max.ms")
 
 
 class _Reported:
-    """A future, and a delivery callback besides; for the native producer."""
+    """A future, and a delivery callback besides; for the native producer, which calls it if it has interceptors."""
 
     __slots__ = ("_future", "_on_delivery", "_producer")
 
-    def __init__(self, producer: "Producer", future: "asyncio.Future[Message]", on_delivery: DeliveryCallback) -> None:
+    def __init__(
+        self, producer: "Producer", future: "asyncio.Future[Message]", on_delivery: DeliveryCallback | None
+    ) -> None:
         self._producer = producer
         self._future = future
         self._on_delivery = on_delivery
@@ -33,14 +35,27 @@ class _Reported:
         """Take the report of a delivered message."""
         if not self._future.done():
             self._future.set_result(message)
-        self._producer._run_callback("on_delivery", self._on_delivery, None, message)
+        if self._on_delivery is not None and not self._producer._only_errors:
+            self._producer._run_callback("on_delivery", self._on_delivery, None, message)
 
     def set_exception(self, exception: KafkaException) -> None:
         """Take the report of a failed message."""
+        message: Message = exception.message  # type: ignore[attr-defined]
         if not self._future.done():
             self._future.set_exception(exception)
-        message: Message = exception.message  # type: ignore[attr-defined]
-        self._producer._run_callback("on_delivery", self._on_delivery, message.error(), message)
+        elif self._on_delivery is None:
+            self._producer._report_unseen(exception)
+        if self._on_delivery is not None:
+            self._producer._run_callback("on_delivery", self._on_delivery, message.error(), message)
+
+    def __call__(self, error: KafkaError | None, message: Message) -> None:
+        """Take a report."""
+        if error is None:
+            self.set_result(message)
+        else:
+            exception = make_exception(error)
+            exception.message = message  # type: ignore[attr-defined]
+            self.set_exception(exception)
 
     def done(self) -> bool:
         """Return True if the future is done."""
@@ -94,15 +109,23 @@ class Producer(Client):
         self._room: list[tuple[int, asyncio.Future[None]]] = []
         self._last_ticket = 0
         self._in_transaction = False
+        if merged.pop("poll_in_background", False):
+            raise ValueError("poll_in_background is not for asyncio: the event loop serves the callbacks")
+        # Nothing of it for librdkafka: it is about callbacks, not about futures.
+        self._only_errors = str(merged.pop("delivery.report.only.error", False)).lower() in ("true", "t", "1")
         super().__init__(core.Producer, merged, executor, max_workers)
+        self._hooked = core.has_hooks(self._client)
+        # Topics whose partitions a partitioner can choose from.
+        self._known_topics: set[str] = set()
         reference = weakref.ref(self)
 
         def unseen_failure(error: KafkaError, _message: Message) -> None:
             producer = reference()
             if producer is not None:
-                producer._report("delivery of a message whose future was cancelled", make_exception(error))
+                producer._report_unseen(make_exception(error))
 
-        core.use_futures(self._client, unseen_failure)
+        if not self._hooked:
+            core.use_futures(self._client, unseen_failure)
 
     # Messages
 
@@ -133,7 +156,8 @@ class Producer(Client):
 
         Raises:
             BufferError: If the local queue is full: use `enqueue` or `send`, which wait for room.
-            KafkaException: If the message cannot be produced: too large, unknown partition, fatal error.
+            KafkaException: If the message cannot be produced: too large, unknown partition, fatal error; _TIMED_OUT if
+                a partitioner written in Python needs a topic's metadata, which `enqueue` and `send` wait for.
             TypeError: If an argument has the wrong type.
             RuntimeError: If the producer is closed, or belongs to another loop.
         """
@@ -144,7 +168,12 @@ class Producer(Client):
             self._cork(loop)
         future: asyncio.Future[Message] = loop.create_future()
         on_delivery = on_delivery or self._on_delivery
-        report: Any = future if on_delivery is None else _Reported(self, future, on_delivery)
+        if self._hooked:
+            report: Any = _Reported(self, future, on_delivery)
+            # Without waiting for a topic's metadata, which a partitioner needs: see enqueue().
+            self._client.produce(topic, value, key, partition, None, report, timestamp, headers, timeout=1e-6)
+            return future
+        report = future if on_delivery is None else _Reported(self, future, on_delivery)
         core.produce_future(self._client, report, topic, value, key, partition, timestamp, headers)
         return future
 
@@ -165,6 +194,9 @@ class Producer(Client):
         Raises:
             BufferError: If the message would not even fit into an empty queue (``queue.buffering.max.kbytes``).
         """
+        if self._hooked and topic not in self._known_topics:
+            await self._call(core.await_partitions, self._client, topic)
+            self._known_topics.add(topic)
         ticket = 0
         while True:
             if ticket or not self._room:
@@ -364,6 +396,10 @@ class Producer(Client):
         return await self._call(self._client.produce_arrow, topic, data, on_delivery=report, timeout=timeout, **names)
 
     # Serving
+
+    def _report_unseen(self, exception: BaseException) -> None:
+        """Somebody must hear of a message that failed after its future had been cancelled."""
+        self._report("delivery of a message whose future was cancelled", exception)
 
     def _serve(self) -> None:
         client = self._client
