@@ -500,6 +500,11 @@ class Producer(Client):
         """
         await self._call(self._client.purge, in_queue, in_flight, blocking)
 
+    @property
+    def latency_histograms(self) -> dict[str, core.Histogram] | None:
+        """Where the time of delivered messages goes; as `cykafka.Producer.latency_histograms`."""
+        return self._client.latency_histograms
+
     def __len__(self) -> int:
         """Return the number of messages that wait for their delivery report."""
         return len(self._client)
