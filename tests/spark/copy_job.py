@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,12 @@ def run(job: CopyJob) -> None:
     from pyspark.sql import SparkSession
 
     builder: Any = SparkSession.builder
-    builder = builder.remote("local[2]") if job.master == "connect" else builder.master(job.master)
+    if job.master == "connect":
+        # Lets Spark choose a free port for the server that it starts.
+        os.environ["SPARK_TESTING"] = "1"
+        builder = builder.remote("local[2]")
+    else:
+        builder = builder.master(job.master)
     for name, value in {"spark.ui.enabled": "false", "spark.app.name": "copy", **job.config}.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()

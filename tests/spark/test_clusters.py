@@ -50,6 +50,7 @@ def check(output):
     assert "done: {'rows': 1000, 'values': 1000}" in output
 
 
+@pytest.mark.slow
 def test_two_executors(copy):
     check(copy("local-cluster[2,1,1024]"))
 

@@ -7,6 +7,9 @@ import struct
 
 import pytest
 
+from cykafka.spark.decode import DecodePlan, kafka_schema
+from cykafka.spark.errors import OptionError, SchemaError
+from cykafka.spark.options import read_options
 from tests.spark.support import OURS, read, read_stream, rows, send
 
 pytestmark = [pytest.mark.spark, pytest.mark.broker, pytest.mark.timeout(300)]
@@ -63,20 +66,20 @@ def test_json_in_columns_of_their_own(spark, kafka, loaded, values):
 NESTED = "a struct<b: int, c: struct<d: string>>, l array<bigint>, m map<string, double>, t timestamp, n decimal(10,2)"
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        b'{"a": {"b": 1, "c": {"d": "x"}}, "l": [1, 2], "m": {"k": 1.5}, "n": 1.25, "t": "2024-05-17T12:30:00.125Z"}',
-        b'{"a": {"b": 2147483648, "c": {"d": "x"}}, "l": [3], "m": {}, "n": 12345678.91}',
-        b'{"a": {"c": {"d": [1, {"e": "f g"}]}}, "l": null, "t": "2024-05-17T12:30:00+02:00"}',
-        b'{"a": null, "l": [], "t": "2024-05-17 12:30:00"}',
-        b'{"a": {"c": {"d": 1.5}}, "m": {"k": "NaN", "j": "-Infinity"}, "t": "2024-05-17T12:30:00.1-0330"}',
-    ],
-)
-def test_nested_json_is_what_from_json_makes_of_it(spark, kafka, loaded, value):
-    name = loaded([value] * 2)
-    frame = read(spark, OURS, kafka, subscribe=name, valueFormat="json", schema=f"value struct<{NESTED}>")
-    assert repr([each.value for each in frame.collect()]) == repr(by_from_json(spark, kafka, name, NESTED))
+def test_nested_json_is_what_from_json_makes_of_it(spark, kafka, loaded):
+    name = loaded(
+        [
+            b'{"a": {"b": 1, "c": {"d": "x"}}, "l": [1, 2], "m": {"k": 1.5}, "n": 1.25, "t": "2024-05-17T12:30:00.125Z"}',
+            b'{"a": {"b": 2147483648, "c": {"d": "x"}}, "l": [3], "m": {}, "n": 12345678.91}',
+            b'{"a": {"c": {"d": [1, {"e": "f g"}]}}, "l": null, "t": "2024-05-17T12:30:00+02:00"}',
+            b'{"a": null, "l": [], "t": "2024-05-17 12:30:00"}',
+            b'{"a": {"c": {"d": 1.5}}, "m": {"k": "NaN", "j": "-Infinity"}, "t": "2024-05-17T12:30:00.1-0330"}',
+        ]
+    )
+    frame = read(
+        spark, OURS, kafka, subscribe=name, valueFormat="json", schema=f"value struct<{NESTED}>, offset bigint"
+    )
+    assert repr([each.value for each in rows_by_offset(frame)]) == repr(by_from_json(spark, kafka, name, NESTED))
 
 
 def test_keys_are_decoded_too(spark, kafka, loaded):
@@ -234,8 +237,17 @@ def test_streams_decode_too(spark, kafka, loaded, tmp_path):
         ({"valueFormat": "struct", "valueStructFormat": "<p", "schema": "v int"}, "Option 'valueStructFormat'"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_named(spark, kafka, topic, options, problem):
-    name = topic()
-    with pytest.raises(Exception) as caught:
-        read(spark, OURS, kafka, subscribe=name, **options).collect()
+def test_what_does_not_fit_is_named(spark, options, problem):
+    from pyspark.sql.types import _parse_datatype_string
+
+    given = {"kafka.bootstrap.servers": "localhost:1", "subscribe": "t", **options}
+    with pytest.raises((OptionError, SchemaError)) as caught:
+        schema = _parse_datatype_string(given.pop("schema", None) or kafka_schema(given))
+        DecodePlan.make(schema, read_options(given, streaming=False))
     assert problem in str(caught.value)
+
+
+def test_spark_passes_on_what_does_not_fit(spark, kafka, topic):
+    frame = read(spark, OURS, kafka, subscribe=topic(), valueFormat="json", schema="value string")
+    with pytest.raises(Exception, match="Column 'value': is string, but JSON objects give a struct"):
+        frame.collect()

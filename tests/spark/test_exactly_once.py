@@ -81,16 +81,19 @@ def finish(job, spark):
             return failures
 
 
+def with_fault(job, folder, point, victim=faults.WORKER):
+    """The job with a fault; in a folder of its own, where tasks of an earlier run that live on do not find it."""
+    faults.arm(folder / point, point, victim)
+    return replace(job, sink_options={**job.sink_options, "faults": str(folder / point)})
+
+
 def test_workers_killed_at_every_point(spark, kafka3, job, tmp_path):
-    failures = 0
     for point in faults.POINTS:
-        faults.arm(tmp_path / "faults", point)
-        query = job.start(spark)
+        query = with_fault(job, tmp_path, point).start(spark)
         with contextlib.suppress(Exception):
             query.awaitTermination(240)
-        failures += query.exception() is not None
-    assert failures == len(faults.POINTS)
-    assert faults.armed(tmp_path / "faults") == []
+        assert faults.armed(tmp_path / point) == []
+        assert query.exception() is not None
     assert finish(job, spark) == 0
     assert told(content(kafka3, job.sink)) == (2000, 2000)
 
@@ -98,8 +101,7 @@ def test_workers_killed_at_every_point(spark, kafka3, job, tmp_path):
 def test_at_least_once_repeats_rows_there(spark, kafka3, job, tmp_path):
     """What shows that the faults strike where it hurts."""
     job = replace(job, sink_options={**job.sink_options, "delivery": "at_least_once"})
-    faults.arm(tmp_path / "faults", "written")
-    assert finish(job, spark) == 1
+    assert finish(with_fault(job, tmp_path, "written"), spark) == 1
     rows, distinct = told(content(kafka3, job.sink))
     assert rows > distinct == 2000
 
@@ -158,14 +160,13 @@ class Killable:
     ["committed", *(pytest.param(each, marks=pytest.mark.slow) for each in ("rows", "delivered", "written", "driver"))],
 )
 def test_whole_query_killed(spark, kafka3, job, tmp_path, point):
-    faults.arm(tmp_path / "faults", point, faults.QUERY)
-    with Killable(job, tmp_path) as running:
+    with Killable(with_fault(job, tmp_path, point, faults.QUERY), tmp_path) as running:
         deadline = time.monotonic() + 240
         while running.running():
             assert time.monotonic() < deadline, "the fault has not struck"
             time.sleep(0.1)
         assert not running.has_finished()
-    assert faults.armed(tmp_path / "faults") == []
+    assert faults.armed(tmp_path / point) == []
     assert finish(job, spark) == 0
     assert told(content(kafka3, job.sink)) == (2000, 2000)
 

@@ -42,6 +42,7 @@ def everything(spark, kafka, *topics):
         (["'x' value", "array(named_struct('key', 'h', 'value', cast(cast(id as string) as binary))) headers"],
          {"includeHeaders": "true"}),
         (["'x' value", f"if(id % 2 = 0, null, cast(array() as {HEADERS})) headers"], {"includeHeaders": "true"}),
+        (["'x' value", "array(named_struct('key', 'h', 'value', cast(null as binary))) headers"], {}),
     ],
 )  # fmt: skip
 def test_writes_what_the_jvm_connector_writes(spark, kafka, topic, expressions, options):

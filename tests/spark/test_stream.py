@@ -78,7 +78,7 @@ def test_same_batches_as_the_jvm_connector(spark, kafka, topic, tmp_path):
     assert len(offsets[OURS]) >= 5
 
 
-@pytest.mark.parametrize("finished", [1, 2])
+@pytest.mark.parametrize("finished", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_checkpoints_go_from_the_jvm_connector_to_ours_and_back(spark, kafka, topic, query, finished):
     name = topic(partitions=2)
     send(kafka, name, numbers(0, 10))

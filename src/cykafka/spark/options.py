@@ -21,6 +21,7 @@ _UNITS_MS = {
 }  # fmt: skip
 # A task of a Python source costs about as much as reading tens of thousands of records.
 _SMALL_RANGE = 1_000
+_PRODUCERS_KEPT = 4
 _OFFSETS_EXAMPLE = '{"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}'
 _TIMESTAMPS_EXAMPLE = '{"topicA":{"0":1000,"1":2000}}'
 
@@ -69,10 +70,10 @@ class Topics:
 
 @dataclass(frozen=True)
 class CacheOptions:
-    """How many idle consumers a Python worker keeps.
+    """How many idle clients a Python worker keeps.
 
     Attributes:
-        capacity: Consumers.
+        capacity: Clients.
         timeout: Seconds after which an idle one is closed.
     """
 
@@ -158,6 +159,7 @@ class WriteOptions:
         transactional_id_prefix: Start of transactional ids.
         marker_topic: Topic that remembers what was written.
         flush_timeout: Seconds in which everything must be delivered.
+        cache: Producers kept by Python workers.
     """
 
     producer: Config
@@ -168,6 +170,7 @@ class WriteOptions:
     transactional_id_prefix: str
     marker_topic: str
     flush_timeout: float
+    cache: CacheOptions
 
 
 def parse_duration(text: str, *, default_unit: str = "ms") -> float:
@@ -351,6 +354,7 @@ def write_options(options: Mapping[str, str], *, streaming: bool) -> WriteOption
         transactional_id_prefix=given.text("transactionalIdPrefix") or "cykafka-spark",
         marker_topic=given.text("markerTopic") or "cykafka-spark-markers",
         flush_timeout=given.duration("flushTimeout", "120s"),
+        cache=CacheOptions(_PRODUCERS_KEPT, given.duration("spark.kafka.producer.cache.timeout", "10m")),
     )
 
 

@@ -72,15 +72,17 @@ _REFUSED_FOR_SINK = {
 _SOURCE_DEFAULTS: dict[str, str | int | bool] = {
     # The Java client's default; librdkafka's is read_committed.
     "isolation.level": "read_uncommitted",
-    # A task drains its queue faster than the network fills it. By default librdkafka stops fetching for a
-    # second whenever 100,000 messages wait.
     # What a task reads is there already: there is nothing to wait for, and a request that waits at the end
     # of a partition would hold up the next task.
     "fetch.wait.max.ms": 5,
+    # A task drains its queue faster than the network fills it. By default librdkafka stops fetching for a
+    # second whenever 100,000 messages wait.
     "fetch.queue.backoff.ms": 1,
     "queued.min.messages": 1_000_000,
     "queued.max.messages.kbytes": 65_536,
 }
+# Idle clients are kept for later tasks; that a broker closes their connections is no news.
+_QUIET: dict[str, str | int | bool] = {"log.connection.close": False}
 _SOURCE_FIXED: dict[str, str | int | bool] = {
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
@@ -109,7 +111,7 @@ def source_config(kafka: Mapping[str, str]) -> Config:
     if "request.timeout.ms" in translated:
         # In librdkafka the name is a setting of producers alone.
         translated["socket.timeout.ms"] = translated.pop("request.timeout.ms")
-    return {**_SOURCE_DEFAULTS, **translated, **_SOURCE_FIXED}
+    return {**_QUIET, **_SOURCE_DEFAULTS, **translated, **_SOURCE_FIXED}
 
 
 def sink_config(kafka: Mapping[str, str]) -> Config:
@@ -125,7 +127,7 @@ def sink_config(kafka: Mapping[str, str]) -> Config:
     if "buffer.memory" in translated:
         bytes_ = _number("buffer.memory", str(translated.pop("buffer.memory")))
         translated["queue.buffering.max.kbytes"] = max(bytes_ // 1024, 1)
-    return {**_SINK_DEFAULTS, **translated}
+    return {**_QUIET, **_SINK_DEFAULTS, **translated}
 
 
 def translate(kafka: Mapping[str, str], refused_here: Mapping[str, str] | None = None) -> Config:

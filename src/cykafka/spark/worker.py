@@ -67,6 +67,9 @@ class ClientCache(Generic[C]):
                 client.close()
 
     def _put_back(self, key: Key, client: C, options: CacheOptions) -> None:
+        other = self._idle.pop(key, None)
+        if other is not None:
+            other[0].close()
         self._idle[key] = (client, time.monotonic())
         while len(self._idle) > options.capacity:
             self._idle.popitem(last=False)[1][0].close()

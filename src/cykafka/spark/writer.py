@@ -14,7 +14,7 @@ from cykafka.spark import worker
 from cykafka.spark.content import Content, content_of
 from cykafka.spark.errors import ExactlyOnceError, FetchError, SchemaError
 from cykafka.spark.markers import Marker, MarkerReader, marker_partition
-from cykafka.spark.options import CacheOptions, Delivery, WriteOptions
+from cykafka.spark.options import Delivery, WriteOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +30,6 @@ _COLUMN_TYPES = {
     "topic": ("string",),
     "partition": ("int",),
 }
-_CACHE = CacheOptions(capacity=4, timeout=600.0)
 _TRANSACTION_TIMEOUT_MS = 300_000
 _BATCH_ID = "streaming.sql.batchId"
 _QUERY_ID = "sql.streaming.queryId"
@@ -114,7 +113,7 @@ class _KafkaWriter:
     def _write(self, rows: Iterator[pa.RecordBatch], *, streaming: bool) -> KafkaCommitMessage:
         if self._options.delivery is Delivery.EXACTLY_ONCE:
             return self._write_exactly_once(rows, self._task(streaming=streaming))
-        with worker.producer(self._options.producer, _CACHE) as producer:
+        with worker.producer(self._options.producer, self._options.cache) as producer:
             written = sum(self._produce(producer, rows))
         return KafkaCommitMessage(written)
 
