@@ -49,6 +49,7 @@ class ConsumerGroupState(OrderedEnum):
     """State of a consumer group."""
 
     UNKNOWN = 0
+    UNKOWN = UNKNOWN  # confluent_kafka has both spellings.  codespell:ignore
     PREPARING_REBALANCING = 1
     COMPLETING_REBALANCING = 2
     STABLE = 3

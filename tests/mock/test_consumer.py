@@ -199,7 +199,7 @@ def test_commit_in_every_form(make_consumer, filled):
         consumer.commit(message=5)
     with pytest.raises(TypeError):
         consumer.commit(offsets=5)
-    with pytest.raises(ValueError, match="no offset"):
+    with pytest.raises(KafkaException, match="message with error"):
         consumer.commit(message=Message(error=KafkaError(1)))
 
 

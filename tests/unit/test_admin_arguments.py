@@ -82,8 +82,8 @@ REFUSED = [
     (lambda a: a.create_topics([]), ValueError, "non-empty"),
     (lambda a: a.create_topics([NewTopic("")]), ValueError, "topic must not be empty"),
     (lambda a: a.create_topics([NewTopic("a\0b")]), ValueError, "NUL"),
-    (lambda a: a.create_topics(topic(replica_assignment=5)), TypeError, "list of lists of broker ids"),
-    (lambda a: a.create_topics(topic(replica_assignment=[["a"]])), TypeError, "contains"),
+    (lambda a: a.create_topics(topic(replica_assignment=5)), ValueError, "list of lists of broker ids"),
+    (lambda a: a.create_topics(topic(replica_assignment=[["a"]])), ValueError, "contains"),
     (lambda a: a.create_topics(topic(replica_assignment=[])), ValueError, "each partition"),
     (
         lambda a: a.create_topics(topic(num_partitions=1, replica_assignment=[[1], [2]])),

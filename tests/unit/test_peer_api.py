@@ -1,20 +1,38 @@
 """Every name, parameter and default of confluent_kafka that cykafka has, has not, or has in another way.
 
 The peer's interface is a file beside the repository, ``../shared/peer-api.json``. Whatever differs stands in
-`DIFFERENCES` with the reason; an entry that is no longer true fails as well.
+`DIFFERENCES` with the reason; an entry that is no longer true fails as well. `BEHAVIOUR` is what differs where names
+and parameters do not; it was found by running both libraries side by side.
 """
 
 import ast
+import dataclasses
 import enum
 import importlib
 import inspect
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from cykafka import (
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    Node,
+    Producer,
+    SerializingProducer,
+    ShareConsumer,
+    TopicPartition,
+    Uuid,
+    murmur2,
+)
+from cykafka.admin import ConfigEntry, ConfigResource, NewTopic, OffsetSpec
+from cykafka.serialization import SerializationError, StringSerializer
 
 pytestmark = pytest.mark.unit
 
@@ -49,6 +67,153 @@ DIFFERENCES = {
             "propagate_cluster_id_resolver",
         )
     },
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Difference:
+    """Something that does not do what it does in confluent_kafka 2.16.1, on purpose.
+
+    Args:
+        run: What is done.
+        ours: The value, or class of exception, that comes of it here.
+        peers: What comes of it there.
+        why: Why.
+    """
+
+    run: Callable[[], Any]
+    ours: Any
+    peers: str
+    why: str
+
+
+NOWHERE: dict[str, Any] = {"bootstrap.servers": "127.0.0.1:1", "log_level": 0}
+
+
+def producing(**arguments: Any) -> Callable[[], Any]:
+    """Return what makes a producer, produces with it, and drops both."""
+
+    def run() -> Any:
+        with Producer(NOWHERE) as producer:
+            try:
+                return producer.produce(**{"topic": "t", **arguments})
+            finally:
+                producer.purge()
+
+    return run
+
+
+def consuming(call: Callable[[Consumer], Any]) -> Callable[[], Any]:
+    def run() -> Any:
+        with Consumer({**NOWHERE, "group.id": "g"}) as consumer:
+            return call(consumer)
+
+    return run
+
+
+def configured(client: type, **properties: Any) -> Callable[[], Any]:
+    return lambda: client({**NOWHERE, **properties}).close()
+
+
+WRONG_TYPE = "a wrong type is told at once, not dropped in silence or turned into text"
+MORE = "takes more"
+BEHAVIOUR = {
+    "KafkaError == text": Difference(
+        lambda: KafkaError(3) == "x", False, "SystemError", "comparing with anything must not break the interpreter"
+    ),
+    "TopicPartition == number": Difference(
+        lambda: TopicPartition("t") == 5, False, "NotImplementedError", "equality never raises"
+    ),
+    "TopicPartition.metadata": Difference(
+        lambda: setattr(TopicPartition("t"), "metadata", "x"), None, "AttributeError", f"{MORE}: may be set"
+    ),
+    "bool(message)": Difference(
+        lambda: bool(Message(value=b"")), True, "False", "`if message:` would lose messages that are empty"
+    ),
+    "Message(latency=1.23456789).latency()": Difference(
+        lambda: Message(latency=1.23456789).latency(), 1.234568, "1.234567", "rounded, not cut"
+    ),
+    "Message(offset=None)": Difference(
+        lambda: Message(offset=None).offset(), None, "TypeError", f"{MORE}: None is none"
+    ),
+    "Uuid == Uuid": Difference(lambda: Uuid(1, 2) == Uuid(1, 2), True, "False", "equal values are equal"),
+    "Node == Node": Difference(lambda: Node(1, "h", 2) == Node(1, "h", 2), True, "False", "equal values are equal"),
+    "murmur2 of a bytearray": Difference(
+        lambda: murmur2(bytearray(b"abc"), 10), 7, "TypeError", f"{MORE}: any bytes-like object"
+    ),
+    "error_cb=None": Difference(
+        configured(Producer, error_cb=None), True, "TypeError", f"{MORE}: None stands for no callback"
+    ),
+    "a property that is bytes": Difference(
+        configured(Producer, **{"client.id": b"x"}), TypeError, "client.id is \"b'x'\"", WRONG_TYPE
+    ),
+    "a name of a property that is a number": Difference(
+        lambda: Producer({5: "x"}), TypeError, "KafkaException", WRONG_TYPE
+    ),
+    "logger=5": Difference(configured(Producer, logger=5), TypeError, "accepted", WRONG_TYPE),
+    "keyword arguments with underscores": Difference(
+        lambda: Producer(bootstrap_servers="127.0.0.1:1", log_level=0).close(), True, "KafkaException", MORE
+    ),
+    "key.serializer=5": Difference(
+        lambda: SerializingProducer({**NOWHERE, "key.serializer": 5}), TypeError, "accepted", WRONG_TYPE
+    ),
+    "produce to no topic": Difference(
+        producing(topic=""), ValueError, "accepted, reported as undelivered", "a mistake is told at once"
+    ),
+    "produce(timestamp=-1)": Difference(
+        producing(timestamp=-1), ValueError, "accepted", "negative times are refused by brokers"
+    ),
+    "produce(timestamp=None)": Difference(producing(timestamp=None), None, "TypeError", f"{MORE}: None is now"),
+    "produce(on_delivery=5)": Difference(producing(on_delivery=5), TypeError, "accepted", WRONG_TYPE),
+    "produce(headers={5: ...})": Difference(producing(headers={5: "x"}), TypeError, "accepted", WRONG_TYPE),
+    "produce(headers=tuple)": Difference(
+        producing(headers=(("a", b"b"),)), None, "TypeError", f"{MORE}: pairs may be lists, the list a tuple"
+    ),
+    "subscribe to a tuple": Difference(
+        consuming(lambda consumer: consumer.subscribe(("t",))), None, "TypeError", f"{MORE}: also sets"
+    ),
+    "subscribe to a number": Difference(
+        consuming(lambda consumer: consumer.subscribe([5])), TypeError, "accepted", WRONG_TYPE
+    ),
+    "assign a tuple": Difference(
+        consuming(lambda consumer: consumer.assign((TopicPartition("t", 0),))), None, "TypeError", MORE
+    ),
+    "pause what is not assigned": Difference(
+        consuming(lambda consumer: consumer.pause([TopicPartition("t", 0)])),
+        KafkaException,
+        "ignored",
+        "the caller believes that it is paused",
+    ),
+    "poll(-0.5)": Difference(
+        consuming(lambda consumer: consumer.poll(-0.5)), ValueError, "waits for ever", "a negative rest of a deadline"
+    ),
+    "committed() of nothing": Difference(
+        consuming(lambda consumer: consumer.committed([])), [], "_TIMED_OUT", "nobody needs to be asked"
+    ),
+    "offsets_for_times() of nothing": Difference(
+        consuming(lambda consumer: consumer.offsets_for_times([])), [], "_INVALID_ARG", "nobody needs to be asked"
+    ),
+    "ShareConsumer with an unknown mode": Difference(
+        lambda: ShareConsumer({**NOWHERE, "group.id": "g", "share.acknowledgement.mode": "x"}),
+        ValueError,
+        "accepted",
+        "librdkafka takes any text and then acknowledges nothing",
+    ),
+    "StringSerializer of a number": Difference(
+        lambda: StringSerializer()(5), SerializationError, "AttributeError", "the documented class"
+    ),
+    "for_timestamp of a negative number": Difference(
+        lambda: OffsetSpec.for_timestamp(-5), ValueError, "accepted", "-1 to -5 are other specifications"
+    ),
+    "str of a secret ConfigEntry": Difference(
+        lambda: str(ConfigEntry("sasl.password", "x")), 'sasl.password="(hidden)"', 'sasl.password="x"', "logs are read"
+    ),
+    "NewTopic == number": Difference(
+        lambda: NewTopic("t", 1) == 5, False, "NotImplementedError", "equality never raises"
+    ),
+    "names of a broker resource": Difference(
+        lambda: ConfigResource("broker", 1), ValueError, "accepted, TypeError when used", "told where the mistake is"
+    ),
 }
 
 
@@ -191,6 +356,26 @@ def test_nothing_differs_without_a_reason(peer: dict[str, Any]) -> None:
     assert "\n".join(sorted(found - set(DIFFERENCES))) == ""
     assert "\n".join(sorted(set(DIFFERENCES) - found)) == "", "these do not differ any more"
     assert all(DIFFERENCES.values())
+
+
+@pytest.mark.parametrize("difference", BEHAVIOUR.values(), ids=BEHAVIOUR)
+def test_behaviour_that_differs_on_purpose(difference: Difference) -> None:
+    assert difference.why
+    if isinstance(difference.ours, type) and issubclass(difference.ours, Exception):
+        with pytest.raises(difference.ours):
+            difference.run()
+    else:
+        assert difference.run() == difference.ours
+
+
+def test_what_the_peer_has_and_we_do_not_says_so_when_it_is_imported() -> None:
+    for module, sentence in (
+        ("cykafka.schema_registry", "does not exist yet: .* serializ"),
+        ("cykafka.schema_registry.avro", "does not exist yet: .* serializ"),
+        ("cykafka.avro", "deprecated it; use SerializingProducer"),
+    ):
+        with pytest.raises(ModuleNotFoundError, match=sentence):
+            importlib.import_module(module)
 
 
 def test_every_error_code_of_the_peer_is_there(peer):

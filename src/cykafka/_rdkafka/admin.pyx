@@ -48,7 +48,7 @@ cdef class AdminRequests(Client):
 
     def __init__(self, *args, **kwargs):
         config_dict = merge_config(args, kwargs, "AdminClient")
-        cdef ClientConfig config = ClientConfig(config_dict)
+        cdef ClientConfig config = ClientConfig(config_dict, "admin client", ())
         self._config = config_dict
         self._lock = _threading.Lock()
         self._futures = {}

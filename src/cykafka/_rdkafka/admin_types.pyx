@@ -79,10 +79,10 @@ cdef list _checked_assignment(assignment):
     """Return a replica assignment as lists of broker ids, one for each partition."""
     cdef list checked = []
     if not isinstance(assignment, (list, tuple)):
-        raise TypeError(f"replica_assignment must be a list of lists of broker ids, not {type(assignment).__name__}")
+        raise ValueError(f"replica_assignment must be a list of lists of broker ids, not {type(assignment).__name__}")
     for brokers in assignment:
         if not isinstance(brokers, (list, tuple)) or not all(isinstance(broker, int) for broker in brokers):
-            raise TypeError(f"replica_assignment must be a list of lists of broker ids, but it contains {brokers!r}")
+            raise ValueError(f"replica_assignment must be a list of lists of broker ids, but it contains {brokers!r}")
         checked.append(list(brokers))
     return checked
 
@@ -122,10 +122,10 @@ cdef class NewTopic:
     cdef public object replica_assignment
     cdef public object config
 
-    def __init__(self, topic, int num_partitions=-1, int replication_factor=-1, replica_assignment=None, config=None):
+    def __init__(self, topic, num_partitions=-1, replication_factor=-1, replica_assignment=None, config=None):
         self.topic = _checked_name(topic, "topic")
-        self.num_partitions = num_partitions
-        self.replication_factor = replication_factor
+        self.num_partitions = as_index(num_partitions, "num_partitions")
+        self.replication_factor = as_index(replication_factor, "replication_factor")
         self.replica_assignment = replica_assignment
         self.config = _checked_config(config)
 
@@ -179,9 +179,9 @@ cdef class NewPartitions:
     cdef public int new_total_count
     cdef public object replica_assignment
 
-    def __init__(self, topic, int new_total_count, replica_assignment=None):
+    def __init__(self, topic, new_total_count, replica_assignment=None):
         self.topic = _checked_name(topic, "topic")
-        self.new_total_count = new_total_count
+        self.new_total_count = as_index(new_total_count, "new_total_count")
         self.replica_assignment = replica_assignment
 
     def _assignment(self):

@@ -5,7 +5,7 @@ cdef int64_t _row_timestamp(object timestamp, Py_ssize_t index) except -1:
     if timestamp is None:
         return 0
     try:
-        native = timestamp
+        native = PyNumber_Index(timestamp)
     except TypeError:
         raise TypeError(f"timestamp of message at index {index} must be an int, not {type(timestamp).__name__}") from None
     if native < 0:
@@ -17,7 +17,7 @@ cdef int32_t _row_partition(object partition, int32_t default, Py_ssize_t index)
     if partition is None:
         return default
     try:
-        return partition
+        return PyNumber_Index(partition)
     except TypeError:
         raise TypeError(f"partition of message at index {index} must be an int, not {type(partition).__name__}") from None
 
@@ -93,7 +93,7 @@ cdef object produce_rows(Producer producer, object topic, object messages, int32
                 enqueued += 1
                 (<dict>row).pop("_error", None)
             else:
-                (<dict>row)["_error"] = make_error(err)
+                (<dict>row)["_error"] = make_error(err, f"Message failed: {decode_text(rd_kafka_err2str(err))}")
             index += 1
     except BaseException:
         error = make_error(RD_KAFKA_RESP_ERR__INTR, "Not enqueued: the batch was interrupted")

@@ -25,6 +25,7 @@ cdef class Client:
 
     cdef int _start(self, ClientConfig config, rd_kafka_type_t kind, int collect) except -1
     cdef int _check_open(self) except -1
+    cdef object _closed_error(self)
     cdef int _check_signals(self) except -1
     cdef cyk_handle_t *_enter(self) except NULL
     cdef void _exit(self, cyk_handle_t *handle) noexcept

@@ -120,7 +120,7 @@ cdef class Client:
                 f"{type(self).__name__} was made before this process was forked and cannot be used in the child: "
                 f"make a new one in the child (or start processes with the spawn method)")
         if self._closed:
-            raise RuntimeError(f"{self._kind()} has been closed")
+            raise self._closed_error()
         if self._handle is NULL:
             raise RuntimeError(f"{type(self).__name__}.__init__() has not been called")
         return 0
@@ -136,6 +136,10 @@ cdef class Client:
 
     def _kind(self):
         return type(self).__name__
+
+    cdef object _closed_error(self):
+        """Return what is raised by a client that has been closed."""
+        return RuntimeError(f"{self._kind()} has been closed")
 
     cdef cyk_handle_t *_enter(self) except NULL:
         """Return the handle with a reference that keeps it alive until _exit()."""
@@ -306,7 +310,7 @@ cdef class Client:
             result = cyk_queue_wait(queue, timeout_us, self._spin_us)
         self._check_signals()
         if self._closed:
-            raise RuntimeError(f"{self._kind()} has been closed")
+            raise self._closed_error()
         self._serve_meanwhile(handle)
         if cyk_handle_take_wakeup(handle):
             return CYK_WAIT_WOKEN
@@ -335,7 +339,7 @@ cdef class Client:
             while not self._call_done(call, SLICE_US if self._oauth_cb is None else SLICE_US // 8):
                 PyErr_CheckSignals()
                 if self._closed:
-                    raise RuntimeError(f"{self._kind()} has been closed")
+                    raise self._closed_error()
                 self._serve_meanwhile(handle)
                 self._check_woken(handle)
         finally:

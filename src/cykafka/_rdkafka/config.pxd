@@ -19,6 +19,8 @@ cdef class ClientConfig:
     cdef bint measure
     # The client is a share consumer.
     cdef bint share
+    # What it is for, as the text of an error says it; None if the caller says it.
+    cdef str what
     cdef int _set(self, object name, object value) except -1
     cdef int _set_own(self, str name, object value) except -1
     cdef int _apply_own(self, cyk_handle_t *handle) except -1

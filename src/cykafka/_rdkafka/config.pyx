@@ -18,6 +18,20 @@ cdef dict _CALLBACK_KEYS = {
 cdef frozenset _OWN_KEYS = frozenset(("interceptors", "poll_in_background"))
 cdef tuple _CLIENT_KEYS = ("spin_us", "cpu_affinity", "thread_prefix", "latency_histograms")
 
+# Callbacks of some clients only: to the others they are unknown properties.
+cdef tuple _OWN_CALLBACKS = ("on_delivery", "on_commit")
+
+# What Python programs use in place of librdkafka's own callbacks.
+cdef dict _INSTEAD = {
+    "rebalance_cb": "pass on_assign, on_revoke and on_lost to subscribe()",
+    "offset_commit_cb": "use on_commit",
+    "dr_msg_cb": "use on_delivery",
+    "log_cb": "use logger",
+}
+
+# Names in which underscores do not stand for dots.
+cdef frozenset _UNDERSCORED = frozenset(("log_level", *_CALLBACK_KEYS, *_INSTEAD, *_OWN_KEYS, *_CLIENT_KEYS))
+
 cdef dict _THREAD_KINDS = {
     "main": CYK_THREAD_MAIN,
     "background": CYK_THREAD_BACKGROUND,
@@ -50,7 +64,7 @@ def merge_config(args, kwargs, str what):
         raise TypeError(f"expected configuration dict, not {type(base).__name__}")
     merged = dict(base)
     for name, value in kwargs.items():
-        if name not in _CALLBACK_KEYS and name not in _OWN_KEYS and name not in _CLIENT_KEYS and "." not in name:
+        if "." not in name and name not in _UNDERSCORED:
             name = name.replace("_", ".")
         merged[name] = value
     for name in merged:
@@ -69,6 +83,8 @@ cdef object _as_property_value(str name, object value):
         return str(value)
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else repr(value)
+    if isinstance(value, _numbers.Number):
+        return str(value)
     if isinstance(value, _os.PathLike):
         return _os.fspath(value)
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
@@ -133,10 +149,13 @@ cdef class ClientConfig:
         if self.native is not NULL:
             rd_kafka_conf_destroy(self.native)
 
-    def __init__(self, dict config not None):
+    def __init__(self, dict config not None, str what=None, tuple callbacks=()):
+        self.what = what
         self.properties = {}
         config = dict(config)
         for key, attribute in _CALLBACK_KEYS.items():
+            if attribute in _OWN_CALLBACKS and attribute not in callbacks:
+                continue
             value = config.pop(key, None)
             if value is not None:
                 self._set_callback(key, attribute, value)
@@ -165,7 +184,9 @@ cdef class ClientConfig:
         elif not callable(value):
             if key in ("on_delivery", "dr_cb", "on_commit"):
                 raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INVALID_ARG, f"{key} requires a callable object"))
-            raise TypeError(f"expected {key} property as a callable function")
+            # The class that users of confluent_kafka expect.
+            kind = ValueError if key == "throttle_cb" else TypeError
+            raise kind(f"expected {key} property as a callable function")
         if attribute == "error_cb":
             self.error_cb = value
         elif attribute == "stats_cb":
@@ -184,7 +205,17 @@ cdef class ClientConfig:
     cdef int _set(self, object name, object value) except -1:
         cdef char errstr[512]
         cdef bytes native_name = encode_name(name, "configuration property name")
-        cdef object text = _as_property_value(name, value)
+        cdef object text
+        if name in _INSTEAD:
+            raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INVALID_ARG,
+                                            f'Property "{name}" cannot be set: {_INSTEAD[name]}'))
+        try:
+            text = _as_property_value(name, value)
+        except TypeError:
+            # That there is no such property is the better thing to say; one that there is goes back to its default.
+            if rd_kafka_conf_set(self.native, native_name, NULL, errstr, sizeof(errstr)) != RD_KAFKA_CONF_UNKNOWN:
+                raise
+            raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INVALID_ARG, decode_text(errstr))) from None
         cdef bytes native_value = None if text is None else encode_name(text, f"value of property {name!r}")
         result = rd_kafka_conf_set(self.native, native_name,
                                    NULL if native_value is None else <const char *>native_value,
@@ -271,6 +302,8 @@ cdef class ClientConfig:
                 rk = rd_kafka_new(kind, native, errstr, sizeof(errstr))
         if rk is NULL:
             # The configuration stays ours on failure, and so does its opaque pointer to the handle.
-            raise KafkaException(make_error(rd_kafka_last_error(), decode_text(errstr)))
+            text = decode_text(errstr)
+            raise KafkaException(make_error(
+                rd_kafka_last_error(), text if self.what is None else f"Failed to create {self.what}: {text}"))
         self.native = NULL
         return rk

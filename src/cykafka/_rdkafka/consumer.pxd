@@ -30,4 +30,4 @@ cdef class Consumer(Client):
     cdef Message _take_hooked(self, rd_kafka_message_t *native)
     cdef list _make_messages(self, rd_kafka_message_t **batch, Py_ssize_t count)
     cdef int _append_messages(self, list result, rd_kafka_message_t **batch, Py_ssize_t count) except -1
-    cdef rd_kafka_topic_partition_list_t *_offsets_of(self, object message, object offsets) except NULL
+    cdef rd_kafka_topic_partition_list_t *_offsets_of(self, object message, object offsets, str doing) except NULL

@@ -47,7 +47,7 @@ cdef class Consumer(Client):
         config_dict = merge_config(args, kwargs, type(self).__name__)
         cdef dict properties = dict(config_dict)
         cdef ConsumerHooks hooks = take_consumer_hooks(properties)
-        cdef ClientConfig config = ClientConfig(properties)
+        cdef ClientConfig config = ClientConfig(properties, "consumer", ("on_commit",))
         cdef int collect = CYK_COLLECT_REBALANCE
         if not config.properties.get("group.id"):
             raise ValueError("Failed to create consumer: group.id must be set")
@@ -68,6 +68,9 @@ cdef class Consumer(Client):
 
     def _kind(self):
         return "Consumer"
+
+    cdef object _closed_error(self):
+        return RuntimeError("Consumer closed")
 
     # Messages
 
@@ -593,9 +596,10 @@ cdef class Consumer(Client):
             list[TopicPartition] | None: With asynchronous=False what was committed; check the error of each.
 
         Raises:
-            ValueError: If both message and offsets are given, or the message is an error.
+            ValueError: If both message and offsets are given.
             TypeError: If an argument has the wrong type.
-            KafkaException: If the commit fails; _NO_OFFSET if there was nothing to commit.
+            KafkaException: If the commit fails, _NO_OFFSET if there was nothing to commit, _INVALID_ARG if the message
+                is an error.
             RuntimeError: If the consumer is closed.
         """
         cdef rd_kafka_topic_partition_list_t *native = NULL
@@ -606,7 +610,7 @@ cdef class Consumer(Client):
         cdef rd_kafka_t *rk = cyk_handle_rk(handle)
         try:
             if message is not None or offsets is not None:
-                native = self._offsets_of(message, offsets)
+                native = self._offsets_of(message, offsets, "commit")
             if asynchronous:
                 with nogil:
                     err = rd_kafka_commit(rk, native, 1)
@@ -640,7 +644,7 @@ cdef class Consumer(Client):
                 rd_kafka_topic_partition_list_destroy(native)
             self._exit(handle)
 
-    cdef rd_kafka_topic_partition_list_t *_offsets_of(self, object message, object offsets) except NULL:
+    cdef rd_kafka_topic_partition_list_t *_offsets_of(self, object message, object offsets, str doing) except NULL:
         """Build the list of offsets that commit() and store_offsets() take."""
         cdef Message source
         if message is not None and offsets is not None:
@@ -651,7 +655,8 @@ cdef class Consumer(Client):
             raise TypeError(f"expected a Message, not {type(message).__name__}")
         source = <Message>message
         if source._error is not None:
-            raise ValueError(f"the message is an error and has no offset: {source._error}")
+            raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INVALID_ARG,
+                                            f"Cannot {doing} offsets for message with error: '{source._error.str()}'"))
         return make_topic_partitions([TopicPartition(
             source._topic, source._partition, source._offset + 1, None,
             source._leader_epoch if source._leader_epoch >= 0 else None)])
@@ -666,19 +671,20 @@ cdef class Consumer(Client):
         Raises:
             ValueError: Unless exactly one of the two is given.
             TypeError: If an argument has the wrong type.
-            KafkaException: If a partition is not assigned or librdkafka refuses.
+            KafkaException: If a partition is not assigned, the message is an error, or librdkafka refuses.
             RuntimeError: If the consumer is closed.
         """
         cdef rd_kafka_topic_partition_list_t *native = NULL
         cdef rd_kafka_resp_err_t err
         cdef cyk_handle_t *handle
         cdef rd_kafka_t *rk
+        self._check_open()
         if message is None and offsets is None:
             raise ValueError("expected either message or offsets")
         handle = self._enter()
         rk = cyk_handle_rk(handle)
         try:
-            native = self._offsets_of(message, offsets)
+            native = self._offsets_of(message, offsets, "store")
             with nogil:
                 err = rd_kafka_offsets_store(rk, native)
             check_err(err, "StoreOffsets failed")

@@ -20,6 +20,16 @@ cdef object decode_name(const char *name):
     return PyUnicode_DecodeUTF8(name, strlen(name), "surrogateescape")
 
 
+cdef inline object as_index(object value, str what):
+    """Return an int, given one or what stands for one; a float is refused, where C would cut it."""
+    if type(value) is int:
+        return value
+    try:
+        return PyNumber_Index(value)
+    except TypeError:
+        raise TypeError(f"{what} must be int, not {type(value).__name__}") from None
+
+
 cdef bytes encode_name(object name, str what):
     """Encode a name for C, refusing what C would cut short."""
     if not isinstance(name, str):

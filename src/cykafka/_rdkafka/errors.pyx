@@ -3,14 +3,14 @@
 
 
 cdef class KafkaError:
-    """KafkaError(code, reason=None, fatal=False, retriable=False, txn_requires_abort=False)\n--\n
+    """KafkaError(code=None, reason=None, fatal=False, retriable=False, txn_requires_abort=False, *, error=None)\n--\n
     An error or event reported by librdkafka or by a broker.
 
     Compares and hashes by its code, also with plain integers: ``error == KafkaError._PARTITION_EOF``. The codes are
     attributes of the class: those of librdkafka begin with an underscore, those of the broker do not.
 
     Args:
-        code: Error code, ``rd_kafka_resp_err_t``.
+        code: Error code, ``rd_kafka_resp_err_t``; the keyword ``error`` will do, too.
         reason: Human-readable text; librdkafka's own description of the code if not given.
         fatal: The client instance cannot be used any more.
         retriable: The operation may be tried again.
@@ -20,10 +20,12 @@ cdef class KafkaError:
         TypeError: If an argument has the wrong type.
     """
 
-    def __init__(self, code, reason=None, fatal=False, retriable=False, txn_requires_abort=False):
+    def __init__(self, code=None, reason=None, fatal=False, retriable=False, txn_requires_abort=False, *, error=None):
+        if code is None:
+            code = error
         if reason is not None and not isinstance(reason, str):
             raise TypeError(f"reason must be str or None, not {type(reason).__name__}")
-        self._code = code
+        self._code = as_index(code, "code")
         self._reason = reason
         self._fatal = bool(fatal)
         self._retriable = bool(retriable)
@@ -64,9 +66,6 @@ cdef class KafkaError:
 
     def __hash__(self):
         return self._code
-
-    def __bool__(self):
-        return self._code != RD_KAFKA_RESP_ERR_NO_ERROR
 
     def __richcmp__(self, other, int op):
         cdef int mine = self._code

@@ -5,6 +5,7 @@ from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals, PyErr_SetInterrupt
 from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.number cimport PyNumber_Index
 from cpython.object cimport Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, Py_NE, PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from cpython.pythread cimport PyThread_get_thread_ident
@@ -19,6 +20,7 @@ import atexit as _atexit
 import collections.abc as _abc
 import concurrent.futures as _futures
 import logging as _logging
+import numbers as _numbers
 import os as _os
 import sys as _sys
 import threading as _threading

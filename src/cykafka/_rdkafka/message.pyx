@@ -46,8 +46,8 @@ cdef class Message:
     def __init__(self, topic=None, partition=-1, offset=-1001, key=None, value=None, headers=None, error=None,
                  timestamp=(0, 0), latency=None, leader_epoch=-1, delivery_count=-1):
         self._topic = topic
-        self._partition = -1 if partition is None else partition
-        self._offset = -1001 if offset is None else offset
+        self._partition = -1 if partition is None else as_index(partition, "partition")
+        self._offset = -1001 if offset is None else as_index(offset, "offset")
         self._key = key
         self._value = value
         self._headers = headers
@@ -56,10 +56,11 @@ cdef class Message:
             timestamp = (0, 0)
         if not isinstance(timestamp, tuple) or len(timestamp) != 2:
             raise TypeError("timestamp must be a tuple of (int, int)")
-        self._timestamp_type, self._timestamp = timestamp
+        self._timestamp_type = as_index(timestamp[0], "timestamp type")
+        self._timestamp = as_index(timestamp[1], "timestamp")
         self._latency_us = -1 if latency is None or latency < 0 else <int64_t>(latency * 1e6 + 0.5)
-        self._leader_epoch = -1 if leader_epoch is None else leader_epoch
-        self._delivery_count = -1 if delivery_count is None else delivery_count
+        self._leader_epoch = -1 if leader_epoch is None else as_index(leader_epoch, "leader_epoch")
+        self._delivery_count = -1 if delivery_count is None else as_index(delivery_count, "delivery_count")
         self._status = -1
 
     def __dealloc__(self):

@@ -66,7 +66,7 @@ cdef class Producer(Client):
         cdef dict properties = dict(config_dict)
         cdef bint in_background = bool(properties.pop("poll_in_background", False))
         cdef ProducerHooks hooks = take_producer_hooks(properties)
-        cdef ClientConfig config = ClientConfig(properties)
+        cdef ClientConfig config = ClientConfig(properties, "producer", ("on_delivery",))
         self._config = config_dict
         self._topics = {}
         self._on_delivery = config.on_delivery
@@ -199,7 +199,7 @@ cdef class Producer(Client):
             Py_DECREF(callback)
         return rd_kafka_last_error()
 
-    def produce(self, topic, value=None, key=None, int32_t partition=-1, callback=None, on_delivery=None,
+    def produce(self, topic, value=None, key=None, partition=-1, callback=None, on_delivery=None,
                 timestamp=0, headers=None, *, opaque=None, timeout=0, copy=None):
         """Enqueue a message; it is sent in the background.
 
@@ -231,6 +231,7 @@ cdef class Producer(Client):
         Thread-safe. From ``rd_kafka_produce`` and ``rd_kafka_produceva``.
         """
         cdef rd_kafka_resp_err_t err
+        cdef int32_t native_partition = as_index(partition, "partition")
         cdef int64_t native_timestamp = 0
         cdef int64_t timeout_us = 0
         cdef Sending sending
@@ -243,23 +244,24 @@ cdef class Producer(Client):
         if on_delivery is not None and not callable(on_delivery):
             raise TypeError(f"on_delivery must be callable, not {type(on_delivery).__name__}")
         if timestamp is not None:
-            native_timestamp = timestamp
+            native_timestamp = as_index(timestamp, "timestamp")
             if native_timestamp < 0:
                 raise ValueError(f"timestamp must be >= 0 milliseconds, not {timestamp}")
         sending.copy = as_copy(copy)
         if self._hooks is not None:
-            err = enqueue_hooked(self, topic, value, key, partition, on_delivery, native_timestamp, headers, opaque,
-                                 sending, timeout_us)
+            err = enqueue_hooked(self, topic, value, key, native_partition, on_delivery, native_timestamp, headers,
+                                 opaque, sending, timeout_us)
             timeout_us = 0
         elif (type(value) is bytes and PyBytes_GET_SIZE(value) < ZERO_COPY_BYTES
               and (key is None or type(key) is bytes) and native_timestamp == 0 and headers is None
               and opaque is None and sending.copy != KEEP):
-            err = self._enqueue_bytes(topic, value, key, partition, on_delivery)
+            err = self._enqueue_bytes(topic, value, key, native_partition, on_delivery)
         else:
-            err = self._enqueue(topic, value, key, partition, on_delivery, native_timestamp, headers, opaque, sending)
+            err = self._enqueue(topic, value, key, native_partition, on_delivery, native_timestamp, headers, opaque,
+                                sending)
         if err == RD_KAFKA_RESP_ERR__QUEUE_FULL and timeout_us != 0:
-            err = self._enqueue_waiting(topic, value, key, partition, on_delivery, native_timestamp, headers, opaque,
-                                        sending, timeout_us)
+            err = self._enqueue_waiting(topic, value, key, native_partition, on_delivery, native_timestamp, headers,
+                                        opaque, sending, timeout_us)
         if err != RD_KAFKA_RESP_ERR_NO_ERROR:
             self._raise_produce_error(err)
 
@@ -321,7 +323,7 @@ cdef class Producer(Client):
         finally:
             self._exit(handle)
 
-    def produce_batch(self, topic, messages, int32_t partition=-1, callback=None, on_delivery=None, *, timeout=0):
+    def produce_batch(self, topic, messages, partition=-1, callback=None, on_delivery=None, *, timeout=0):
         """Enqueue many messages for one topic.
 
         Args:
@@ -347,8 +349,8 @@ cdef class Producer(Client):
             RuntimeError: If the producer is closed.
         """
         self._check_open()
-        return produce_rows(self, topic, messages, partition, callback if on_delivery is None else on_delivery,
-                            as_timeout_us(timeout))
+        return produce_rows(self, topic, messages, as_index(partition, "partition"),
+                            callback if on_delivery is None else on_delivery, as_timeout_us(timeout))
 
     def produce_arrow(self, topic, data, *, key="key", value="value", headers="headers", partition="partition",
                       timestamp="timestamp", topic_column="topic", on_delivery=None, timeout=-1):
@@ -697,7 +699,7 @@ cdef class Producer(Client):
         """Answer signals, close() by another thread, token refreshes and wakeup() between two slices of waiting."""
         PyErr_CheckSignals()
         if self._closed:
-            raise RuntimeError("Producer has been closed")
+            raise self._closed_error()
         self._serve_meanwhile(handle)
         self._check_woken(handle)
         return 0

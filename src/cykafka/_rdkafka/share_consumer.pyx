@@ -52,7 +52,7 @@ cdef class ShareConsumer(Client):
 
     def __init__(self, *args, **kwargs):
         config_dict = merge_config(args, kwargs, type(self).__name__)
-        cdef ClientConfig config = ClientConfig(config_dict)
+        cdef ClientConfig config = ClientConfig(config_dict, None, ("on_commit",))
         if not config.properties.get("group.id"):
             raise ValueError("Failed to create consumer: group.id must be set")
         if config.on_commit is not None:
@@ -75,12 +75,15 @@ cdef class ShareConsumer(Client):
     def _kind(self):
         return "ShareConsumer"
 
+    cdef object _closed_error(self):
+        return IllegalStateException("Share consumer closed")
+
     cdef cyk_handle_t *_claim(self) except NULL:
         """Return the handle, for one thread at a time; ends with _unclaim()."""
         cdef cyk_handle_t *handle
         cdef unsigned long me = PyThread_get_thread_ident()
         if self._closed and self._generation == cyk_fork_generation:
-            raise IllegalStateException("ShareConsumer has been closed")
+            raise self._closed_error()
         if self._depth and self._user != me:
             raise ConcurrentModificationException(
                 f"ShareConsumer is in use by thread {self._user}: it is for one thread at a time, use one for each")
@@ -165,7 +168,7 @@ cdef class ShareConsumer(Client):
         self._acknowledge((<Message>message)._topic, (<Message>message)._partition, (<Message>message)._offset,
                           ack_type)
 
-    def acknowledge_offset(self, topic, int partition, int64_t offset, ack_type=1):
+    def acknowledge_offset(self, topic, partition, offset, ack_type=1):
         """Say what shall become of a message whose place is known; sent by the next poll() or commit.
 
         Args:
@@ -177,7 +180,7 @@ cdef class ShareConsumer(Client):
         Raises:
             TypeError, ValueError, IllegalStateException, ConcurrentModificationException: As `acknowledge`.
         """
-        self._acknowledge(topic, partition, offset, ack_type)
+        self._acknowledge(topic, as_index(partition, "partition"), as_index(offset, "offset"), ack_type)
 
     cdef int _acknowledge(self, object topic, int32_t partition, int64_t offset, object ack_type) except -1:
         cdef rd_kafka_resp_err_t err
@@ -322,7 +325,7 @@ cdef class ShareConsumer(Client):
         if cyk_handle_pending(handle):
             self._serve_pending(handle)
             if self._closed:
-                raise IllegalStateException("ShareConsumer has been closed")
+                raise self._closed_error()
         return 0
 
     # Subscription

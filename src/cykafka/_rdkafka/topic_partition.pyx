@@ -26,12 +26,12 @@ cdef class TopicPartition:
         TypeError: If an argument has the wrong type.
     """
 
-    def __init__(self, topic, int partition=-1, int64_t offset=-1001, metadata=None, leader_epoch=None):
+    def __init__(self, topic, partition=-1, offset=-1001, metadata=None, leader_epoch=None):
         if not isinstance(topic, str):
             raise TypeError(f"topic must be str, not {type(topic).__name__}")
         self.topic = topic
-        self.partition = partition
-        self.offset = offset
+        self.partition = as_index(partition, "partition")
+        self.offset = as_index(offset, "offset")
         self.metadata = metadata
         self.leader_epoch = leader_epoch
 
@@ -53,7 +53,7 @@ cdef class TopicPartition:
 
     @leader_epoch.setter
     def leader_epoch(self, value):
-        self._leader_epoch = -1 if value is None else value
+        self._leader_epoch = -1 if value is None else as_index(value, "leader_epoch")
 
     def __repr__(self):
         return (f"TopicPartition{{topic={self.topic},partition={self.partition},offset={self.offset},"
@@ -153,9 +153,9 @@ cdef class Uuid:
         least_significant_bits: Lower 64 bits as a signed integer.
     """
 
-    def __init__(self, int64_t most_significant_bits, int64_t least_significant_bits):
-        self._most = most_significant_bits
-        self._least = least_significant_bits
+    def __init__(self, most_significant_bits, least_significant_bits):
+        self._most = as_index(most_significant_bits, "most_significant_bits")
+        self._least = as_index(least_significant_bits, "least_significant_bits")
 
     def get_most_significant_bits(self):
         """Return the upper 64 bits as a signed integer."""

@@ -11,6 +11,13 @@ _LONGEST = 3600
 _HIGHEST_BROKER = 2**31 - 1
 
 
+class ArgumentError(TypeError, ValueError):
+    """A list is of the wrong kind, or something in it is.
+
+    confluent_kafka raises TypeError for some of these and ValueError for others: programs may catch either.
+    """
+
+
 def options(given: dict[str, Any], *allowed: str) -> dict[str, Any]:
     """Return the options given, without those that are None.
 
@@ -60,19 +67,19 @@ def items(given: Any, kind: type | tuple[type, ...], what: str, *, empty: bool =
         empty: There may be none.
 
     Raises:
-        TypeError: If it is not iterable, or an item has the wrong type.
+        ArgumentError: If it is not iterable, or an item has the wrong type.
         ValueError: If there are none.
     """
     kinds = kind if isinstance(kind, tuple) else (kind,)
     names = " or ".join(k.__name__ for k in kinds)
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise TypeError(f"Expected {what} to be a list of {names}, not {type(given).__name__}")
+        raise ArgumentError(f"Expected {what} to be a list of {names}, not {type(given).__name__}")
     checked = list(given)
     if not checked and not empty:
         raise ValueError(f"Expected {what} to be a non-empty list of {names}")
     for item in checked:
         if not isinstance(item, kinds):
-            raise TypeError(f"Expected {what} to be a list of {names}, but it contains {type(item).__name__}")
+            raise ArgumentError(f"Expected {what} to be a list of {names}, but it contains {type(item).__name__}")
     return checked
 
 

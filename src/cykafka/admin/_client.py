@@ -47,7 +47,7 @@ from cykafka._model import (
     ElectionType,
     TopicCollection,
 )
-from cykafka._rdkafka.core import NewPartitions, NewTopic, TopicPartition, _AdminClientImpl
+from cykafka._rdkafka.core import OFFSET_INVALID, NewPartitions, NewTopic, TopicPartition, _AdminClientImpl
 from cykafka.admin import _arguments, _results
 from cykafka.admin._acl import AclBinding, AclBindingFilter
 from cykafka.admin._cluster import DescribeClusterResult
@@ -507,7 +507,9 @@ class AdminClient(OperatorMixin, _AdminClientImpl):
                 what = f"topic_partitions of group {group.group_id!r}"
                 if needed and group.topic_partitions is None:
                     raise ValueError(f"{what} must not be None")
-                _arguments.partitions(group.topic_partitions, what)
+                partitions = _arguments.partitions(group.topic_partitions, what)
+                if not needed and any(partition.offset != OFFSET_INVALID for partition in partitions):
+                    raise ValueError(f"{what} must not have an offset: the committed ones are what is asked for")
             if group.group_id in groups:
                 raise ValueError(f"group {group.group_id!r} is named twice")
             groups[group.group_id] = group

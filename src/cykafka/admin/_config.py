@@ -6,6 +6,7 @@ from typing import Any
 
 from cykafka._model import OrderedEnum, as_enum
 from cykafka._rdkafka.core import KafkaError
+from cykafka.admin._arguments import ArgumentError
 from cykafka.admin._resource import ResourceType
 
 #: Names of properties whose values stay out of texts.
@@ -80,7 +81,7 @@ class ConfigEntry:
         if not isinstance(operation, AlterConfigOpType):
             raise TypeError(f"incremental_operation of {self.name!r} must be an AlterConfigOpType, not {operation!r}")
         if self.value is None and operation is not AlterConfigOpType.DELETE:
-            raise ValueError(f"value of {self.name!r} must not be None, unless it is deleted")
+            raise ArgumentError(f"value of {self.name!r} must not be None, unless it is deleted")
         return (self.name, operation.value, self.value)
 
     def __repr__(self) -> str:

@@ -115,9 +115,13 @@ class ListOffsetsResultInfo:
     Args:
         offset: The offset.
         timestamp: Its message's timestamp in milliseconds, -1 if the broker did not tell.
-        leader_epoch: Its leader epoch, or None.
+        leader_epoch: Its leader epoch; None, or negative, if the broker did not tell.
     """
 
     offset: int
     timestamp: int
     leader_epoch: int | None
+
+    def __post_init__(self) -> None:
+        if self.leader_epoch is not None and self.leader_epoch < 0:
+            self.leader_epoch = None
