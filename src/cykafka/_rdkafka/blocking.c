@@ -92,6 +92,32 @@ static int cyk_call_abandoned(cyk_call_t *call) {
         return abandoned;
 }
 
+/* On librdkafka's main thread, which owns part of what is read. */
+static rd_kafka_op_res_t cyk_statistics_op(rd_kafka_t *rk, rd_kafka_q_t *rkq, rd_kafka_op_t *rko) {
+        (void)rkq;
+        if (rko->rko_err == RD_KAFKA_RESP_ERR__DESTROY)
+                return RD_KAFKA_OP_RES_HANDLED;
+        rko->rko_u.stats.json = rd_kafka_stats_json(rk, &rko->rko_u.stats.json_len);
+        /* The op is its own reply, and shall not come back here when that is taken from its queue. */
+        rko->rko_type &= ~RD_KAFKA_OP_CB;
+        rko->rko_op_cb = NULL;
+        rd_kafka_replyq_enq(&rko->rko_replyq, rko, 0);
+        return RD_KAFKA_OP_RES_KEEP;
+}
+
+static char *cyk_statistics(rd_kafka_t *rk, int timeout_ms) {
+        rd_kafka_op_t *reply =
+            rd_kafka_op_req(rk->rk_ops, rd_kafka_op_new_cb(rk, RD_KAFKA_OP_STATS, cyk_statistics_op), timeout_ms);
+        char *json;
+
+        if (!reply)
+                return NULL;
+        json                    = reply->rko_u.stats.json;
+        reply->rko_u.stats.json = NULL;
+        rd_kafka_op_destroy(reply);
+        return json;
+}
+
 /* One attempt of at most timeout_ms. Returns true if it is worth another piece of the caller's time. */
 static int cyk_call_attempt(cyk_call_t *call, int timeout_ms) {
         rd_kafka_t *rk        = call->handle->rk;
@@ -125,6 +151,9 @@ static int cyk_call_attempt(cyk_call_t *call, int timeout_ms) {
         case CYK_CALL_CLUSTERID:
                 call->text = rd_kafka_clusterid(rk, timeout_ms);
                 return !call->text;
+        case CYK_CALL_STATISTICS:
+                call->text = cyk_statistics(rk, timeout_ms);
+                return 0;
         case CYK_CALL_LIST_GROUPS:
                 call->err = rd_kafka_list_groups(rk, call->topic, &call->groups, timeout_ms);
                 return call->err == RD_KAFKA_RESP_ERR__TIMED_OUT;
@@ -172,7 +201,7 @@ static void cyk_call_perform(cyk_call_t *call) {
                         call->op == CYK_CALL_ABORT_TRANSACTION || call->op == CYK_CALL_SHARE_CLOSE;
         /* Sending offsets again is a new request, and seeking again a second seek: one piece only. */
         int single    = call->op == CYK_CALL_SEND_OFFSETS || call->op == CYK_CALL_SEEK ||
-                     call->op == CYK_CALL_SHARE_COMMIT;
+                     call->op == CYK_CALL_SHARE_COMMIT || call->op == CYK_CALL_STATISTICS;
         int piece_ms  = resumable ? CYK_RESUMABLE_PIECE_MS : single ? INT_MAX : CYK_PIECE_MS;
         rd_ts_t end   = call->timeout_us < 0 ? INT64_MAX : rd_clock() + call->timeout_us;
 

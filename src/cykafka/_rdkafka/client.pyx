@@ -418,6 +418,44 @@ cdef class Client:
             raise KafkaException(make_error(RD_KAFKA_RESP_ERR__TIMED_OUT, "Failed to get the cluster id: timed out"))
         return result
 
+    def metrics(self, timeout=5):
+        """Return the client's statistics as they are now, without ``stats_cb``.
+
+        librdkafka samples the windows (`WindowStatistics`: latencies, batch sizes) only if ``statistics.interval.ms``
+        is set, to whatever interval; else they are empty. They begin anew with each call, and at that interval.
+
+        Args:
+            timeout: Seconds to wait for librdkafka's main thread; -1 or None for no limit.
+
+        Returns:
+            Statistics: All of librdkafka's statistics, typed.
+
+        Raises:
+            KafkaException: If there was no answer in time (_TIMED_OUT).
+            KeyboardInterrupt: On Ctrl-C, within 50 ms.
+            RuntimeError: If the client is closed, also by another thread meanwhile.
+        """
+        from cykafka.metrics import Statistics
+
+        cdef int64_t timeout_us = as_timeout_us(timeout)
+        cdef cyk_handle_t *handle = self._enter()
+        cdef BlockingCall call
+        try:
+            call = self._new_call(handle, CYK_CALL_STATISTICS, timeout_us)
+            if cyk_call_start(call.native) != 0:
+                raise MemoryError("cannot start a thread for a blocking call")
+            # Not _run(): a monitoring thread shall neither serve callbacks nor take a wakeup() meant for another.
+            while not self._call_done(call, SLICE_US):
+                PyErr_CheckSignals()
+                if self._closed:
+                    raise RuntimeError(f"{self._kind()} has been closed")
+            text = decode_text(call.native.text)
+        finally:
+            self._exit(handle)
+        if text is None:
+            raise KafkaException(make_error(RD_KAFKA_RESP_ERR__TIMED_OUT, "Failed to get the statistics: timed out"))
+        return Statistics.from_json(text)
+
     def set_sasl_credentials(self, username, password):
         """Set the credentials of SASL PLAIN and SCRAM for connections made from now on.
 

@@ -495,6 +495,7 @@ cdef extern from "native.h" nogil:
         CYK_CALL_SEEK
         CYK_CALL_CLUSTERID
         CYK_CALL_LIST_GROUPS
+        CYK_CALL_STATISTICS
         CYK_CALL_INIT_TRANSACTIONS
         CYK_CALL_SEND_OFFSETS
         CYK_CALL_COMMIT_TRANSACTION
