@@ -17,4 +17,6 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
+# Sphinx would take `type` in an annotation for any attribute of that name.
+napoleon_attr_annotations = False
 myst_heading_anchors = 3
