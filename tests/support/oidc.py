@@ -9,6 +9,7 @@ import time
 import urllib.parse
 import uuid
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -83,6 +84,23 @@ class TokenIssuer:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """What a token endpoint that misbehaves answers with.
+
+    Attributes:
+        body: The body.
+        status: The HTTP status.
+        content_type: Value of Content-Type.
+        hang: Send the header and half of the body, then nothing until the provider ends.
+    """
+
+    body: str = "{}"
+    status: HTTPStatus = HTTPStatus.OK
+    content_type: str = "application/json"
+    hang: bool = False
+
+
+@dataclass(frozen=True)
 class TokenRequest:
     """One request for a token that an `OidcProvider` got.
 
@@ -123,6 +141,10 @@ class OidcProvider:
         self.requests: list[TokenRequest] = []
         #: Statuses to fail the next requests for tokens with, in order.
         self.failures: deque[HTTPStatus] = deque()
+        #: Answers to all requests for tokens instead of tokens, as long as it is set.
+        self.misbehaviour: Answer | None = None
+        #: Set when the provider ends.
+        self.ended = threading.Event()
         self._tls = tls
         self._server: ThreadingHTTPServer | None = None
         self._thread: threading.Thread | None = None
@@ -131,8 +153,11 @@ class OidcProvider:
         provider = self
 
         class Handler(_Handler):
-            def answer_token(self, request: TokenRequest, secret: str) -> tuple[HTTPStatus, str]:
+            def answer_token(self, request: TokenRequest, secret: str) -> Answer:
                 return provider.answer(request, secret)
+
+            def wait(self) -> None:
+                provider.ended.wait()
 
             def answer_keys(self) -> str:
                 return provider.issuer.keys()
@@ -148,6 +173,7 @@ class OidcProvider:
     def __exit__(self, *exc_info: object) -> None:
         assert self._server is not None
         assert self._thread is not None
+        self.ended.set()
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
@@ -162,30 +188,29 @@ class OidcProvider:
         """Where servers get the public key: `sasl.oauthbearer.jwks.endpoint.url` of a broker."""
         return self._url(_KEYS_PATH)
 
-    def answer(self, request: TokenRequest, secret: str) -> tuple[HTTPStatus, str]:
+    def answer(self, request: TokenRequest, secret: str) -> Answer:
         """Decide on one request for a token.
 
         Args:
             request: The request.
             secret: The secret that came with it.
-
-        Returns:
-            Status and JSON body.
         """
         self.requests.append(request)
+        if self.misbehaviour is not None:
+            return self.misbehaviour
         if self.failures:
             status = self.failures.popleft()
-            return status, json.dumps({"error": "server_error", "error_description": status.phrase})
+            return Answer(json.dumps({"error": "server_error", "error_description": status.phrase}), status)
         if request.form.get("grant_type") == _JWT_BEARER:
             subject = request.client_id or next(iter(self.clients))
         elif self.clients.get(request.client_id) == secret:
             subject = request.client_id
         else:
             body = {"error": "invalid_client", "error_description": "unknown client or wrong secret"}
-            return HTTPStatus.UNAUTHORIZED, json.dumps(body)
+            return Answer(json.dumps(body), HTTPStatus.UNAUTHORIZED)
         token = self.issuer.token(subject, lifetime=self.lifetime, scope=request.form.get("scope", "kafka"))
         body = {"access_token": token, "token_type": "Bearer"}
-        return HTTPStatus.OK, json.dumps({**body, "expires_in": int(self.lifetime)})
+        return Answer(json.dumps({**body, "expires_in": int(self.lifetime)}))
 
     def _url(self, path: str) -> str:
         assert self._server is not None
@@ -194,7 +219,10 @@ class OidcProvider:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    def answer_token(self, request: TokenRequest, secret: str) -> tuple[HTTPStatus, str]:
+    def answer_token(self, request: TokenRequest, secret: str) -> Answer:
+        raise NotImplementedError
+
+    def wait(self) -> None:
         raise NotImplementedError
 
     def answer_keys(self) -> str:
@@ -202,29 +230,35 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path == _KEYS_PATH:
-            self._send(HTTPStatus.OK, self.answer_keys())
+            self._send(Answer(self.answer_keys()))
         else:
-            self._send(HTTPStatus.NOT_FOUND, "{}")
+            self._send(Answer(status=HTTPStatus.NOT_FOUND))
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", "0"))).decode()
         if self.path != _TOKEN_PATH:
-            self._send(HTTPStatus.NOT_FOUND, "{}")
+            self._send(Answer(status=HTTPStatus.NOT_FOUND))
             return
         form = dict(urllib.parse.parse_qsl(body))
         client_id, secret = form.get("client_id", ""), form.get("client_secret", "")
         scheme, _, credentials = self.headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "basic":
             client_id, _, secret = base64.b64decode(credentials).decode().partition(":")
-        self._send(*self.answer_token(TokenRequest(client_id, form), secret))
+        self._send(self.answer_token(TokenRequest(client_id, form), secret))
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """Keep the tests' output free of a line for each request."""
 
-    def _send(self, status: HTTPStatus, text: str) -> None:
-        data = text.encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
+    def _send(self, answer: Answer) -> None:
+        data = answer.body.encode()
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.content_type)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
-        self.wfile.write(data)
+        # A client that has given up is no business of the provider's.
+        with suppress(OSError):
+            if answer.hang:
+                self.wfile.write(data[: len(data) // 2])
+                self.wait()
+            else:
+                self.wfile.write(data)

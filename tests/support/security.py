@@ -210,4 +210,6 @@ class SecureKafkaServer(KafkaServer):
             f"{prefix}.sasl.oauthbearer.jwks.endpoint.url": self._key_set.as_uri(),
             f"{prefix}.sasl.oauthbearer.expected.audience": self.tokens.audience,
             f"{prefix}.sasl.oauthbearer.expected.issuer": self.tokens.name,
+            # A connection ends with its token, unless the client authenticates again (KIP-368).
+            f"{prefix}.oauthbearer.connections.max.reauth.ms": "3600000",
         }

@@ -23,7 +23,7 @@ cdef class AdminRequests(Client):
     cdef AdminOptions _options(self, int op, object request_timeout, object operation_timeout=*,
                                object validate_only=*, object broker=*)
     cdef int _expect(self, AdminOptions options, object future) except -1
-    cdef int _resolve(self, Py_ssize_t token, rd_kafka_event_t *event) except -1
+    cdef int _resolve(self, cyk_handle_t *handle, Py_ssize_t token, rd_kafka_event_t *event) except -1
     cdef int _assign_replicas(self, rd_kafka_NewTopic_t *topic, rd_kafka_NewPartitions_t *partitions, int index,
                               object brokers) except -1
 

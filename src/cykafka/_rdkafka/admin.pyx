@@ -4,8 +4,6 @@
 # started by the first request, ends when nothing is outstanding, and runs future callbacks. Nothing of Python runs on
 # librdkafka's threads. `future` is anything with set_result(), set_exception() and set_running_or_notify_cancel().
 
-import threading as _threading
-
 # How long the thread stays after the last result, in slices: requests often come in rows.
 cdef int _IDLE_SLICES = 25
 
@@ -112,7 +110,7 @@ cdef class AdminRequests(Client):
                 event = rd_kafka_queue_poll(queue, 0)
             if event is not NULL:
                 try:
-                    self._resolve(<Py_ssize_t>rd_kafka_event_opaque(event), event)
+                    self._resolve(handle, <Py_ssize_t>rd_kafka_event_opaque(event), event)
                 finally:
                     rd_kafka_event_destroy(event)
             self._serve_meanwhile(handle)
@@ -120,7 +118,7 @@ cdef class AdminRequests(Client):
             self._exit(handle)
         return len(self._futures)
 
-    cdef int _resolve(self, Py_ssize_t token, rd_kafka_event_t *event) except -1:
+    cdef int _resolve(self, cyk_handle_t *handle, Py_ssize_t token, rd_kafka_event_t *event) except -1:
         """Give a future its result or error."""
         cdef rd_kafka_resp_err_t err = rd_kafka_event_error(event)
         with self._lock:
@@ -129,7 +127,8 @@ cdef class AdminRequests(Client):
             return 0
         try:
             if err != RD_KAFKA_RESP_ERR_NO_ERROR:
-                raise KafkaException(make_error(err, decode_text(rd_kafka_event_error_string(event))))
+                raise KafkaException(self._explain(
+                    handle, make_error(err, decode_text(rd_kafka_event_error_string(event)))))
             result = read_admin_result(event)
         except BaseException as exc:
             future.set_exception(exc)

@@ -93,7 +93,7 @@ cdef class _AdminClientImpl(AdminRequests):
             if group is not None:
                 call.set_topic(group, "group")
             self._run(call)
-            check_err(call.native.err, "Failed to list groups")
+            self._check_reached(handle, call.native.err, "Failed to list groups")
             return read_group_list(call.native.groups)
         finally:
             self._exit(handle)

@@ -301,6 +301,7 @@ cdef RecordBatch consume_columns(Consumer consumer, object num_messages, object 
             raise MemoryError
         # As many as have to be waited for are held as they are: an interrupted call keeps them for the next one.
         try:
+            consumer._serve_meanwhile(handle)
             while True:
                 if count == 0 and cyk_handle_pending(handle):
                     consumer._serve_pending(handle)

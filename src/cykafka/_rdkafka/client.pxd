@@ -13,6 +13,8 @@ cdef class Client:
     cdef object _stats_cb
     cdef object _throttle_cb
     cdef object _oauth_cb
+    # Ends the thread that looks after tokens.
+    cdef object _patrol_end
     cdef object _logger
     cdef readonly dict _config
     cdef dict _histograms
@@ -35,9 +37,8 @@ cdef class Client:
     cdef int _serve_event(self, cyk_handle_t *handle, cyk_event_t *event) except -1
     cdef int _serve_meanwhile(self, cyk_handle_t *handle) except -1
     cdef cyk_wait_t _wait(self, cyk_handle_t *handle, int64_t timeout_us) except? CYK_WAIT_TIMEOUT
-    cdef int _refresh_token(self, cyk_handle_t *handle, object config) except -1
-    cdef int _set_token(self, cyk_handle_t *handle, object answer) except -1
-    cdef int _refuse_token(self, cyk_handle_t *handle, object reason) except -1
     cdef int _check_woken(self, cyk_handle_t *handle) except -1
+    cdef KafkaError _explain(self, cyk_handle_t *handle, KafkaError error)
+    cdef int _check_reached(self, cyk_handle_t *handle, rd_kafka_resp_err_t err, str doing) except -1
     cdef int _run(self, BlockingCall call) except -1
     cdef BlockingCall _new_call(self, cyk_handle_t *handle, cyk_call_op_t op, int64_t timeout_us)

@@ -23,6 +23,11 @@ cdef dict _STAGES = {
 # What an OAUTHBEARER callback returns when the token comes later, by answer_token() (event_loop.pyx).
 answer_later = object()
 
+# What calls that need a broker fail with when they reach none.
+cdef frozenset _UNREACHED = frozenset((
+    RD_KAFKA_RESP_ERR__TRANSPORT, RD_KAFKA_RESP_ERR__TIMED_OUT, RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN,
+    RD_KAFKA_RESP_ERR__WAIT_COORD, RD_KAFKA_RESP_ERR__WAIT_CACHE))
+
 # Clients that are still open when the interpreter ends are destroyed before OpenSSL's own exit handlers run.
 cdef object _open_clients = _weakref.WeakSet()
 
@@ -107,10 +112,7 @@ cdef class Client:
         _open_clients.add(self)
         if self._logger is not None:
             check_err(rd_kafka_set_log_queue(rk, NULL), "Failed to forward logs")
-        if self._oauth_cb is not None:
-            cyk_handle_set_sasl_queue(handle)
-            # librdkafka asks for the first token as soon as the client exists, and cannot connect without it.
-            self._serve_meanwhile(handle)
+        start_tokens(self, handle, config)
         return 0
 
     cdef int _check_open(self) except -1:
@@ -163,6 +165,8 @@ cdef class Client:
             return 0
         self._closed = True
         self._handle = NULL
+        if self._patrol_end is not None:
+            self._patrol_end.set()
         self._let_go()
         _open_clients.discard(self)
         if self._in_event_loop:
@@ -235,68 +239,35 @@ cdef class Client:
             if self._throttle_cb is not None:
                 self._throttle_cb(ThrottleEvent(decode_text(event.text), event.number, event.throttle_ms / 1000.0))
         elif event.type == CYK_EVENT_OAUTHBEARER_REFRESH:
-            self._refresh_token(handle, decode_text(event.text) or "")
-        return 0
-
-    cdef int _refresh_token(self, cyk_handle_t *handle, object config) except -1:
-        """Ask the OAUTHBEARER callback for a token and hand it, or the failure, to librdkafka."""
-        try:
-            answer = self._oauth_cb(config)
-            if answer is not answer_later:
-                self._set_token(handle, answer)
-        except BaseException as exc:
-            self._refuse_token(handle, exc)
-            raise
-        return 0
-
-    cdef int _refuse_token(self, cyk_handle_t *handle, object reason) except -1:
-        """Tell librdkafka that there is no token; it asks again after a while."""
-        rd_kafka_oauthbearer_set_token_failure(
-            cyk_handle_rk(handle),
-            f"oauth_cb failed: {type(reason).__name__}: {reason}".encode("utf-8", "replace").replace(b"\0", b" "))
-        return 0
-
-    cdef int _set_token(self, cyk_handle_t *handle, object answer) except -1:
-        """Hand what the OAUTHBEARER callback returned to librdkafka."""
-        cdef char errstr[512]
-        cdef rd_kafka_t *rk = cyk_handle_rk(handle)
-        cdef const char **extensions = NULL
-        cdef rd_kafka_resp_err_t err
-        cdef bytes token, principal
-        cdef Py_ssize_t i
-        cdef list texts
-        try:
-            if not isinstance(answer, tuple) or not 2 <= len(answer) <= 4:
-                raise TypeError(
-                    "oauth_cb must return (token, expiry_seconds_since_epoch[, principal[, extensions_dict]]), "
-                    f"not {type(answer).__name__}")
-            token = encode_name(answer[0], "OAUTHBEARER token")
-            lifetime_ms = int(float(answer[1]) * 1000)
-            principal = encode_name((answer[2] if len(answer) > 2 else None) or "", "OAUTHBEARER principal")
-            pairs = (answer[3] if len(answer) > 3 else None) or {}
-            texts = [encode_name(text, "OAUTHBEARER extension") for pair in pairs.items() for text in pair]
-            if texts:
-                extensions = <const char **>malloc(len(texts) * sizeof(char *))
-                if extensions is NULL:
-                    raise MemoryError
-                for i in range(len(texts)):
-                    extensions[i] = <const char *>(<bytes>texts[i])
-            err = rd_kafka_oauthbearer_set_token(rk, token, lifetime_ms, principal, extensions, len(texts),
-                                                 errstr, sizeof(errstr))
-            if err != RD_KAFKA_RESP_ERR_NO_ERROR:
-                raise KafkaException(make_error(err, f"oauth_cb returned an unusable token: {decode_text(errstr)}"))
-        finally:
-            free(extensions)
+            if self._oauth_cb is not None:
+                refresh_token(self, handle, decode_text(event.text) or "")
         return 0
 
     cdef int _serve_meanwhile(self, cyk_handle_t *handle) except -1:
         """Serve what must not wait for the next poll(): token refreshes, without which no call can succeed."""
-        cdef rd_kafka_queue_t *queue = cyk_handle_sasl_queue(handle)
-        if queue is not NULL and not self._in_event_loop and rd_kafka_queue_length(queue):
-            with nogil:
-                cyk_handle_serve_sasl(handle)
-            self._serve_pending(handle)
+        cdef rd_kafka_queue_t *queue
+        if self._oauth_cb is not None and not self._in_event_loop:
+            queue = cyk_handle_sasl_queue(handle)
+            if queue is not NULL and rd_kafka_queue_length(queue):
+                serve_token_requests(self, handle)
         return 0
+
+    cdef int _check_reached(self, cyk_handle_t *handle, rd_kafka_resp_err_t err, str doing) except -1:
+        """Raise if a request to brokers failed; says why none was reached, if that is it."""
+        if err == RD_KAFKA_RESP_ERR_NO_ERROR:
+            return 0
+        raise KafkaException(self._explain(handle, make_error(err, f"{doing}: {decode_text(rd_kafka_err2str(err))}")))
+
+    cdef KafkaError _explain(self, cyk_handle_t *handle, KafkaError error):
+        """Add to an error why no broker was reached, if that is what it is about."""
+        cdef char *text
+        if error._code in _UNREACHED:
+            with nogil:
+                text = cyk_handle_reason(handle)
+            if text is not NULL:
+                error._reason = f"{error.str()} ({decode_text(text)})"
+                free(text)
+        return error
 
     cdef cyk_wait_t _wait(self, cyk_handle_t *handle, int64_t timeout_us) except? CYK_WAIT_TIMEOUT:
         """Wait for the queue, for at most one slice; answers signals, wakeup() and close().
@@ -381,7 +352,7 @@ cdef class Client:
             if topic is not None:
                 call.set_topic(topic, "topic")
             self._run(call)
-            check_err(call.native.err, "Failed to get metadata")
+            self._check_reached(handle, call.native.err, "Failed to get metadata")
             cluster = read_cluster_metadata(call.native.metadata)
             # Known from the metadata that has just been fetched: no request, no waiting.
             cluster.controller_id = rd_kafka_controllerid(cyk_handle_rk(handle), 0)
@@ -413,9 +384,14 @@ cdef class Client:
             KafkaException: If no broker has told it in time (_TIMED_OUT).
             RuntimeError: If the client is closed.
         """
+        cdef cyk_handle_t *handle
         result = self._cached_cluster_id(as_timeout_us(timeout))
         if result is None:
-            raise KafkaException(make_error(RD_KAFKA_RESP_ERR__TIMED_OUT, "Failed to get the cluster id: timed out"))
+            handle = self._enter()
+            try:
+                self._check_reached(handle, RD_KAFKA_RESP_ERR__TIMED_OUT, "Failed to get the cluster id")
+            finally:
+                self._exit(handle)
         return result
 
     def metrics(self, timeout=5):
@@ -470,6 +446,7 @@ cdef class Client:
             KafkaException: If librdkafka refuses them.
             RuntimeError: If the client is closed.
         """
+        cdef bytes form
         cdef bytes native_username = encode_name(username, "username")
         cdef bytes native_password = encode_name(password, "password")
         cdef const char *user = native_username
@@ -478,6 +455,8 @@ cdef class Client:
         cdef cyk_handle_t *handle = self._enter()
         cdef rd_kafka_t *rk = cyk_handle_rk(handle)
         try:
+            for form in secret_forms(password):
+                cyk_handle_add_secret(handle, form, True)
             with nogil:
                 error = rd_kafka_sasl_set_credentials(rk, user, secret)
             check_error(error)

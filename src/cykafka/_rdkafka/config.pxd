@@ -5,6 +5,8 @@ cdef extern from "sasl_loader.h" nogil:
 cdef class ClientConfig:
     cdef rd_kafka_conf_t *native
     cdef readonly dict properties
+    # Forms of the values that logs and errors must not show.
+    cdef list secrets
     cdef object error_cb
     cdef object stats_cb
     cdef object throttle_cb
@@ -17,6 +19,8 @@ cdef class ClientConfig:
     cdef list cpus
     cdef bytes thread_prefix
     cdef bint measure
+    # Nothing is configured that makes OAUTHBEARER tokens.
+    cdef bint has_no_token
     # The client is a share consumer.
     cdef bint share
     # What it is for, as the text of an error says it; None if the caller says it.

@@ -152,6 +152,7 @@ cdef class ClientConfig:
     def __init__(self, dict config not None, str what=None, tuple callbacks=()):
         self.what = what
         self.properties = {}
+        self.secrets = []
         config = dict(config)
         for key, attribute in _CALLBACK_KEYS.items():
             if attribute in _OWN_CALLBACKS and attribute not in callbacks:
@@ -223,6 +224,8 @@ cdef class ClientConfig:
         if result != RD_KAFKA_CONF_OK:
             raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INVALID_ARG, decode_text(errstr)))
         self.properties[name] = text
+        if text is not None and is_secret(name):
+            self.secrets += secret_forms(text)
         return 0
 
     cdef int _set_own(self, str name, object value) except -1:
@@ -293,6 +296,15 @@ cdef class ClientConfig:
             if status == -1:
                 raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INVALID_ARG, decode_text(errstr)))
         self._apply_own(handle)
+        client_id, client_secret = (self.properties.get(f"sasl.oauthbearer.client.{part}") for part in ("id", "secret"))
+        if client_id and client_secret:
+            # What basic authentication sends, in base64.
+            self.secrets += secret_forms(f"{client_id}:{client_secret}")
+        for secret in self.secrets:
+            cyk_handle_add_secret(handle, <bytes>secret, False)
+        self.has_no_token = (
+            self.oauth_cb is None and self.effective("sasl.oauthbearer.method") == "default"
+            and not self.flag("enable.sasl.oauthbearer.unsecure.jwt"))
         cyk_conf_collect(native, handle, collect)
         cyk_conf_intercept(native, handle)
         with nogil:
@@ -303,6 +315,8 @@ cdef class ClientConfig:
         if rk is NULL:
             # The configuration stays ours on failure, and so does its opaque pointer to the handle.
             text = decode_text(errstr)
+            if text.startswith("ssl.key."):
+                text += ": it must be a private key in PEM, and ssl.key.password the right one if it is encrypted"
             raise KafkaException(make_error(
                 rd_kafka_last_error(), text if self.what is None else f"Failed to create {self.what}: {text}"))
         self.native = NULL

@@ -148,6 +148,9 @@ cdef class Consumer(Client):
         try:
             if self._unreturned is not None:
                 return self._return_unreturned(1)[0]
+            # Here, since a busy consumer never waits.
+            if self._oauth_cb is not None:
+                self._serve_meanwhile(handle)
             while True:
                 if cyk_handle_pending(handle):
                     self._serve_pending(handle)
@@ -159,7 +162,6 @@ cdef class Consumer(Client):
                 if cyk_handle_pending(handle):
                     continue
                 if timeout_us == 0:
-                    self._serve_meanwhile(handle)
                     return None
                 if deadline == 0:
                     deadline = deadline_after(timeout_us)
@@ -210,6 +212,8 @@ cdef class Consumer(Client):
                 return result
             if self._unreturned is not None:
                 return self._return_unreturned(most)
+            if self._oauth_cb is not None:
+                self._serve_meanwhile(handle)
             while True:
                 # With messages in hand callbacks wait for the next call: they might raise.
                 if count == 0 and cyk_handle_pending(handle):
@@ -633,7 +637,7 @@ cdef class Consumer(Client):
             err = rd_kafka_event_error(event)
             if self._hooks is not None and err != RD_KAFKA_RESP_ERR__NO_OFFSET:
                 self._hooks.commit(None if err == RD_KAFKA_RESP_ERR_NO_ERROR else make_error(err), committed)
-            check_err(err, "Commit failed")
+            self._check_reached(handle, err, "Commit failed")
             return committed
         finally:
             if event is not NULL:
@@ -736,7 +740,7 @@ cdef class Consumer(Client):
             call.native.partitions = make_topic_partitions(partitions)
             if call.native.partitions.cnt:
                 self._run(call)
-            check_err(call.native.err, doing)
+            self._check_reached(handle, call.native.err, doing)
             return read_topic_partitions(call.native.partitions)
         finally:
             self._exit(handle)
@@ -806,7 +810,7 @@ cdef class Consumer(Client):
             call.set_topic(tp.topic, "topic")
             call.native.partition = tp.partition
             self._run(call)
-            check_err(call.native.err, "Failed to get watermark offsets")
+            self._check_reached(handle, call.native.err, "Failed to get watermark offsets")
             return (call.native.low, call.native.high)
         finally:
             self._exit(handle)

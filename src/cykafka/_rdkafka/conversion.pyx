@@ -34,9 +34,13 @@ cdef bytes encode_name(object name, str what):
     """Encode a name for C, refusing what C would cut short."""
     if not isinstance(name, str):
         raise TypeError(f"{what} must be str, not {type(name).__name__}")
-    cdef bytes encoded = (<str>name).encode("utf-8", "surrogateescape")
+    cdef bytes encoded
+    # Errors without the text itself: it may be a secret.
+    try:
+        encoded = (<str>name).encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise ValueError(f"{what} must not contain lone surrogates") from None
     if b"\0" in encoded:
-        # Without the text itself: it may be a secret.
         raise ValueError(f"{what} must not contain a NUL character")
     return encoded
 

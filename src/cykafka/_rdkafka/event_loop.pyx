@@ -53,16 +53,12 @@ def serve_tokens(Client client not None):
         Exception: What the callback raised; librdkafka has been told.
     """
     cdef cyk_handle_t *handle
-    cdef rd_kafka_queue_t *queue
     if client._oauth_cb is None or client._closed:
         return
     handle = client._enter()
     try:
-        queue = cyk_handle_sasl_queue(handle)
-        if queue is not NULL and rd_kafka_queue_length(queue):
-            with nogil:
-                cyk_handle_serve_sasl(handle)
-            client._serve_pending(handle)
+        if cyk_handle_sasl_queue(handle) is not NULL:
+            serve_token_requests(client, handle)
     finally:
         client._exit(handle)
 
@@ -81,12 +77,12 @@ def answer_token(Client client not None, answer):
     cdef cyk_handle_t *handle = client._enter()
     try:
         if isinstance(answer, BaseException):
-            client._refuse_token(handle, answer)
+            refuse_token(client, handle, answer)
             return
         try:
-            client._set_token(handle, answer)
+            set_token(client, handle, answer)
         except BaseException as exc:
-            client._refuse_token(handle, exc)
+            refuse_token(client, handle, exc)
             raise
     finally:
         client._exit(handle)
@@ -333,7 +329,7 @@ def serve_results(AdminRequests client not None):
             if event is NULL:
                 break
             try:
-                client._resolve(<Py_ssize_t>rd_kafka_event_opaque(event), event)
+                client._resolve(handle, <Py_ssize_t>rd_kafka_event_opaque(event), event)
             finally:
                 rd_kafka_event_destroy(event)
     finally:

@@ -105,6 +105,7 @@ void cyk_handle_abandon(cyk_handle_t *h) {
         while ((event = cyk_handle_pop(h)))
                 cyk_event_destroy(event);
         cyk_handle_forget_interceptors(h);
+        cyk_secrets_destroy(h);
         mtx_destroy(&h->lock);
         free(h);
 }
@@ -189,8 +190,18 @@ static size_t cyk_strlen(const char *text) {
         return text ? strlen(text) : 0;
 }
 
+/* An event with a text that librdkafka or somebody else has written, without secrets. */
+static cyk_event_t *cyk_event_redacted(cyk_handle_t *h, cyk_event_type_t type, const char *text) {
+        cyk_event_t *event = cyk_event_new(type, NULL, 0);
+        if (text) {
+                event->text     = cyk_redact(h, text);
+                event->text_len = strlen(event->text);
+        }
+        return event;
+}
+
 static void cyk_collect_error(rd_kafka_t *rk, int err, const char *reason, void *opaque) {
-        cyk_event_t *event = cyk_event_new(CYK_EVENT_ERROR, reason, cyk_strlen(reason));
+        cyk_event_t *event = cyk_event_redacted(opaque, CYK_EVENT_ERROR, reason);
         (void)rk;
         event->err = (rd_kafka_resp_err_t)err;
         cyk_handle_push(opaque, event);
@@ -207,7 +218,7 @@ static void cyk_collect_log(const rd_kafka_t *rk, int level, const char *fac, co
         cyk_event_t *event;
         if (!h)
                 return;
-        event           = cyk_event_new(CYK_EVENT_LOG, buf, cyk_strlen(buf));
+        event           = cyk_event_redacted(h, CYK_EVENT_LOG, buf);
         event->number   = level;
         event->facility = fac ? rd_strdup(fac) : NULL;
         cyk_handle_push(h, event);
@@ -258,8 +269,7 @@ void cyk_conf_collect(rd_kafka_conf_t *conf, cyk_handle_t *h, int mask) {
                 rd_kafka_conf_set_error_cb(conf, cyk_collect_error);
         if (mask & CYK_COLLECT_STATS)
                 rd_kafka_conf_set_stats_cb(conf, cyk_collect_stats);
-        if (mask & CYK_COLLECT_LOG)
-                rd_kafka_conf_set_log_cb(conf, cyk_collect_log);
+        rd_kafka_conf_set_log_cb(conf, mask & CYK_COLLECT_LOG ? cyk_collect_log : cyk_print_log);
         if (mask & CYK_COLLECT_THROTTLE)
                 rd_kafka_conf_set_throttle_cb(conf, cyk_collect_throttle);
         if (mask & CYK_COLLECT_REBALANCE)
@@ -310,12 +320,14 @@ int cyk_handle_collect(cyk_handle_t *h, rd_kafka_event_t *rkev) {
         return 1;
 }
 
-void cyk_handle_serve_sasl(cyk_handle_t *h) {
+rd_kafka_event_t *cyk_handle_take_refresh(cyk_handle_t *h) {
         rd_kafka_event_t *rkev;
         while ((rkev = rd_kafka_queue_poll(h->sasl_queue, 0))) {
-                if (!cyk_handle_collect(h, rkev))
-                        rd_kafka_event_destroy(rkev);
+                if (rd_kafka_event_type(rkev) == RD_KAFKA_EVENT_OAUTHBEARER_TOKEN_REFRESH)
+                        return rkev;
+                rd_kafka_event_destroy(rkev);
         }
+        return NULL;
 }
 
 /* ---- Waiting ---- */

@@ -56,14 +56,19 @@ void cyk_handle_set_sasl_queue(cyk_handle_t *h);
 rd_kafka_queue_t *cyk_handle_own_queue(cyk_handle_t *h);
 int cyk_handle_refs(cyk_handle_t *h);
 
+/* Text that must not show in logs and errors; `changes`: the like of it comes again, as tokens do. */
+void cyk_handle_add_secret(cyk_handle_t *h, const char *text, int changes);
+/* Why brokers cannot be reached at present, or NULL; to be freed by free(). */
+char *cyk_handle_reason(cyk_handle_t *h);
+
 /* Events. */
 int cyk_handle_pending(const cyk_handle_t *h);
 cyk_event_t *cyk_handle_pop(cyk_handle_t *h);
 void cyk_event_destroy(cyk_event_t *event);
 /* Collects an event polled from a queue. Returns 1 if it was one of ours (and is destroyed), 0 if not. */
 int cyk_handle_collect(cyk_handle_t *h, rd_kafka_event_t *rkev);
-/* Moves what waits in the SASL queue to the pending events. */
-void cyk_handle_serve_sasl(cyk_handle_t *h);
+/* A request for a token that waits in the SASL queue, or NULL; to be destroyed. */
+rd_kafka_event_t *cyk_handle_take_refresh(cyk_handle_t *h);
 
 enum {
         CYK_COLLECT_ERROR = 1,

@@ -1,4 +1,5 @@
-/* What native.c, intercept.c, blocking.c and share.c share and nobody else sees; needs librdkafka's internal headers. */
+/* What native.c, intercept.c, blocking.c, diagnostics.c and share.c share and nobody else sees; needs librdkafka's
+ * internal headers. */
 #ifndef CYKAFKA_NATIVE_INT_H
 #define CYKAFKA_NATIVE_INT_H
 
@@ -14,6 +15,9 @@
 
 typedef struct cyk_threads_s cyk_threads_t;
 typedef struct cyk_stages_s cyk_stages_t;
+
+/* A token and what it is encoded as, and the one before; or a changed password. */
+#define CYK_RECENT_SECRETS 8
 
 struct cyk_handle_s {
         rd_kafka_t *rk;
@@ -32,6 +36,11 @@ struct cyk_handle_s {
         /* What the interceptors need, NULL if nobody asked for it; set before the client is made. */
         cyk_threads_t *threads;
         cyk_stages_t *stages;
+        /* What logs and errors must not show, also under the lock: of the configuration, and set since. */
+        char **secrets;
+        size_t secret_cnt;
+        char *recent_secrets[CYK_RECENT_SECRETS];
+        size_t next_secret;
 };
 
 /* Destroys the queues and the client, leaving the collected events. */
@@ -42,5 +51,11 @@ void cyk_handle_forget_interceptors(cyk_handle_t *h);
 /* An event, with a copy of the text if there is one, and how it gets to those that wait to be served. */
 cyk_event_t *cyk_event_new(cyk_event_type_t type, const char *text, size_t text_len);
 void cyk_handle_push(cyk_handle_t *h, cyk_event_t *event);
+
+/* A copy of a text without the secrets, to be freed by free(). */
+char *cyk_redact(cyk_handle_t *h, const char *text);
+void cyk_secrets_destroy(cyk_handle_t *h);
+/* Writes a log line to the standard error, as librdkafka does, without the secrets. */
+void cyk_print_log(const rd_kafka_t *rk, int level, const char *fac, const char *buf);
 
 #endif

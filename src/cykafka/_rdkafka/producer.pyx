@@ -407,6 +407,8 @@ cdef class Producer(Client):
         cdef int served = 0
         # No more events than were there at the start: a busy producer thread must not keep this one here.
         cdef Py_ssize_t most = <Py_ssize_t>rd_kafka_queue_length(queue) + 1
+        if self._oauth_cb is not None:
+            self._serve_meanwhile(handle)
         if cyk_handle_pending(handle):
             served += self._serve_pending(handle)
         while most > 0:
@@ -724,7 +726,8 @@ cdef class Producer(Client):
             self._run_serving(call)
             error = call.native.error
             call.native.error = NULL
-            check_error(error)
+            if error is not NULL:
+                raise make_exception(self._explain(handle, take_error(error)))
         finally:
             self._exit(handle)
 

@@ -69,6 +69,10 @@ cdef extern from "rdkafka.h" nogil:
         RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC
         RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION
         RD_KAFKA_RESP_ERR__AUTHENTICATION
+        RD_KAFKA_RESP_ERR__TRANSPORT
+        RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN
+        RD_KAFKA_RESP_ERR__WAIT_COORD
+        RD_KAFKA_RESP_ERR__WAIT_CACHE
         RD_KAFKA_RESP_ERR__DESTROY
         RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE
         RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE
@@ -182,6 +186,7 @@ cdef extern from "rdkafka.h" nogil:
         rd_kafka_t *rk, const char *token_value, int64_t md_lifetime_ms, const char *md_principal_name,
         const char **extensions, size_t extension_size, char *errstr, size_t errstr_size) noexcept
     rd_kafka_resp_err_t rd_kafka_oauthbearer_set_token_failure(rd_kafka_t *rk, const char *errstr) noexcept
+    const char *rd_kafka_event_config_string(rd_kafka_event_t *rkev) noexcept
 
     # Queues
     rd_kafka_queue_t *rd_kafka_queue_new(rd_kafka_t *rk) noexcept
@@ -411,7 +416,9 @@ cdef extern from "native.h" nogil:
     cyk_event_t *cyk_handle_pop(cyk_handle_t *h) noexcept
     void cyk_event_destroy(cyk_event_t *event) noexcept
     int cyk_handle_collect(cyk_handle_t *h, rd_kafka_event_t *rkev) noexcept
-    void cyk_handle_serve_sasl(cyk_handle_t *h) noexcept
+    rd_kafka_event_t *cyk_handle_take_refresh(cyk_handle_t *h) noexcept
+    void cyk_handle_add_secret(cyk_handle_t *h, const char *text, int changes) noexcept
+    char *cyk_handle_reason(cyk_handle_t *h) noexcept
 
     enum:
         CYK_COLLECT_ERROR

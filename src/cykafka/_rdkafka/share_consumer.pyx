@@ -322,6 +322,7 @@ cdef class ShareConsumer(Client):
 
     cdef int _serve_all(self, cyk_handle_t *handle) except -1:
         """Run the callbacks that wait; one of them may close the consumer."""
+        self._serve_meanwhile(handle)
         if cyk_handle_pending(handle):
             self._serve_pending(handle)
             if self._closed:
