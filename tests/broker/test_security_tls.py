@@ -82,7 +82,7 @@ def test_a_bad_certificate_is_refused_and_the_error_says_why(
 
 
 def test_the_host_name_is_checked_by_default(kafka_secure: SecureKafkaServer) -> None:
-    config = kafka_secure.client_config("SSL_WRONG_HOST")
+    config = kafka_secure.client_config("SSL_WRONG_HOST") | {"broker.address.family": "v4"}
     by_name = config | {"bootstrap.servers": config["bootstrap.servers"].replace("127.0.0.1", "localhost")}
     assert "hostname mismatch" in refusal(by_name, KafkaError._SSL)
     assert "localhost" in operator_refusal(by_name, KafkaError._SSL)
@@ -178,6 +178,6 @@ def test_a_listener_with_another_protocol(kafka_secure: SecureKafkaServer) -> No
     tls_on_plain = kafka_secure.client_config("SSL") | {"bootstrap.servers": kafka_secure.bootstrap_servers}
     assert "SSL connection closed by peer" in refusal(tls_on_plain, *REFUSED)
     producer = Producer({"bootstrap.servers": kafka_secure.addresses("SASL_PLAINTEXT"), "log_level": 0})
-    with pytest.raises(KafkaException, match=r"security\.protocol"):
+    with pytest.raises(KafkaException, match=r"closed by peer|security\.protocol"):
         producer.list_topics(timeout=1)
     producer.close(0)

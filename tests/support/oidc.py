@@ -139,6 +139,8 @@ class OidcProvider:
         self.lifetime = lifetime
         #: Requests for tokens so far, oldest first.
         self.requests: list[TokenRequest] = []
+        #: Tokens handed out so far, oldest first.
+        self.issued: list[str] = []
         #: Statuses to fail the next requests for tokens with, in order.
         self.failures: deque[HTTPStatus] = deque()
         #: Answers to all requests for tokens instead of tokens, as long as it is set.
@@ -209,6 +211,7 @@ class OidcProvider:
             body = {"error": "invalid_client", "error_description": "unknown client or wrong secret"}
             return Answer(json.dumps(body), HTTPStatus.UNAUTHORIZED)
         token = self.issuer.token(subject, lifetime=self.lifetime, scope=request.form.get("scope", "kafka"))
+        self.issued.append(token)
         body = {"access_token": token, "token_type": "Bearer"}
         return Answer(json.dumps({**body, "expires_in": int(self.lifetime)}))
 

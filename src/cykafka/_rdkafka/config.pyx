@@ -224,8 +224,8 @@ cdef class ClientConfig:
         if result != RD_KAFKA_CONF_OK:
             raise KafkaException(make_error(RD_KAFKA_RESP_ERR__INVALID_ARG, decode_text(errstr)))
         self.properties[name] = text
-        if text is not None and is_secret(name):
-            self.secrets += secret_forms(text)
+        if text is not None:
+            self.secrets += secrets_in(name, text)
         return 0
 
     cdef int _set_own(self, str name, object value) except -1:

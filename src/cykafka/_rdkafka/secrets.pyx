@@ -10,9 +10,13 @@ _SHORTEST_PEM_LINE = 32
 _SECRET_ENDINGS = ("password", "passphrase", "secret", ".key.pem", "sasl.oauthbearer.config")
 
 
-cdef bint is_secret(str name):
-    """Return whether a property's value must not be shown."""
-    return name.endswith(_SECRET_ENDINGS)
+cdef list secrets_in(str name, str text):
+    """Return the forms of what is secret in a property's value."""
+    if name.endswith(_SECRET_ENDINGS):
+        return secret_forms(text)
+    if name.endswith(".url") and "@" in text:
+        return secret_forms(text.partition("@")[0].rpartition(":")[2])
+    return []
 
 
 cdef list secret_forms(str text):

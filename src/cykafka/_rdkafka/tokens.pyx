@@ -4,6 +4,9 @@
 # client does it for an application that calls none of them for a while: the token must not expire meanwhile, since the
 # group's heartbeats go on without the application.
 
+# The threads that look after tokens, and what ends each.
+_patrols = _weakref.WeakKeyDictionary()
+
 # What a thread looks after, and how long a request may wait for somebody else to serve it, in seconds.
 _TOKEN_PATROL = 1.0
 
@@ -28,8 +31,20 @@ def _start_patrol(Client client not None):
     """Start the thread that serves requests for tokens late; it ends when the client is closed or dropped."""
     end = client._patrol_end = _threading.Event()
     reference = _weakref.ref(client, lambda _: end.set())
-    _threading.Thread(target=_patrol_tokens, args=(reference, end), daemon=True,
-                      name=f"cykafka-tokens {client._native_name}").start()
+    thread = _threading.Thread(target=_patrol_tokens, args=(reference, end), daemon=True,
+                               name=f"cykafka-tokens {client._native_name}")
+    thread.start()
+    _patrols[thread] = end
+
+
+@_atexit.register
+def _end_patrols():
+    # Before the clients are destroyed, which is registered earlier: a thread must not hold one at the very end.
+    patrols = list(_patrols.items())
+    for _, end in patrols:
+        end.set()
+    for thread, _ in patrols:
+        thread.join(5)
 
 
 def _patrol_tokens(reference, end):

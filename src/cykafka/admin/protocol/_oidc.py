@@ -103,7 +103,9 @@ def _post(url: str, form: str, headers: dict[str, str], properties: Mapping[str,
             status = response.status
     except (OSError, http.client.HTTPException, ValueError) as error:
         timed_out = late.is_set() or isinstance(error, TimeoutError)
-        raise _failed("it did not answer in time" if timed_out else f"{type(error).__name__}: {error}") from None
+        # Of what is no HTTP only the kind: the text is the endpoint's, who knows our secret.
+        reason = f"{type(error).__name__}: {error}" if isinstance(error, OSError) else type(error).__name__
+        raise _failed("it did not answer in time" if timed_out else reason) from None
     finally:
         timer.cancel()
         connection.close()
