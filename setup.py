@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import sys
+import sysconfig
 from pathlib import Path
 from types import ModuleType
 
@@ -94,6 +95,10 @@ def compile_flags(library: Library, sanitize: str) -> list[str]:
         flags += [f"-fsanitize={sanitize}", "-fno-omit-frame-pointer"]
     # As JSON twice: the second time makes a C string of it.
     record = json.dumps(json.dumps([*vendored_record(), *library.record], separators=(",", ":")))
+    if library.record:
+        # What is published does not tell where it was built.
+        headers = sysconfig.get_path("include")
+        flags += [f"-ffile-prefix-map={library.root}=librdkafka", f"-ffile-prefix-map={headers}=python"]
     return [*flags, *library.compile_flags, f"-I{CORE}", f"-DCYKAFKA_LINKED={record}"]
 
 

@@ -87,17 +87,18 @@ def make(release: Release) -> Path:
     return root
 
 
-def command(root: Path, arguments: list[str], mounts: tuple[Path, ...] = ()) -> list[str]:
+def command(root: Path, arguments: list[str], mounts: tuple[Path, ...] = (), folder: str = "/") -> list[str]:
     """Return the command that runs a program in a clean system.
 
     Args:
         root: The system's folder.
         arguments: The program, by its path there, and its arguments.
         mounts: Folders of this machine to show there under the same names, for this command only.
+        folder: Working folder there.
     """
     steps = []
     for path in mounts:
         there = shlex.quote(f"{root}{path}")
         steps.append(f"mkdir -p {there} && mount --rbind {shlex.quote(str(path))} {there}")
-    steps.append(f"exec chroot {shlex.quote(str(root))} {shlex.join(arguments)}")
+    steps.append(f"exec chroot {shlex.quote(str(root))} {shlex.join(['/usr/bin/env', '-C', folder, *arguments])}")
     return ["unshare", "--mount", "sh", "-ec", "\n".join(steps)]

@@ -117,9 +117,9 @@ class Builder:
         self.environment.pop("MAKEFLAGS", None)
         self.compiler = shlex.split(self.environment.get("CC", "")) or ["cc"]
 
-    def run(self, command: list[str], folder: Path) -> None:
+    def run(self, command: list[str], folder: Path, environment: dict[str, str] | None = None) -> None:
         """Run a step of a build."""
-        run(command, folder, self.environment, self.log)
+        run(command, folder, environment or self.environment, self.log)
 
     def copy(self, source: Source) -> Path:
         """Copy the sources, as some builds write into them."""
@@ -130,7 +130,8 @@ class Builder:
         folder = self.scratch / name
         folder.mkdir()
         (self.prefix / "lib").mkdir(parents=True, exist_ok=True)
-        self.run([*self.compiler, *CFLAGS, FAST, *flags, "-c", *map(str, files)], folder)
+        for path in files:
+            self.run([*self.compiler, *CFLAGS, FAST, *flags, "-c", str(path)], folder)
         archiver = shlex.split(self.environment.get("AR", "")) or ["ar"]
         objects = sorted(path.name for path in folder.glob("*.o"))
         self.run([*archiver, "rcs", str(self.prefix / "lib" / f"lib{name}.a"), *objects], folder)
@@ -146,12 +147,17 @@ class Builder:
         """Build OpenSSL by its own Configure and make."""
         folder = self.copy(source)
         name = [self.target.openssl] if self.target.openssl else []
-        (folder / "Configure").chmod(0o755)
         image = self.scratch / "image"
-        # The prefix gets into the binary, so it is a usual one and not the folder of this build.
-        self.run(["perl", "Configure", *name, *OPENSSL_OPTIONS, "--prefix=/usr/local", *CFLAGS, SMALL], folder)
-        self.run(["make", f"-j{jobs()}", "build_sw"], folder)
-        self.run(["make", "install_dev", f"DESTDIR={image}"], folder)
+        # The prefix and the compiler's command get into the binary: a usual one, and a name without its folder.
+        options = [*OPENSSL_OPTIONS, "--prefix=/usr/local", *CFLAGS, SMALL]
+        environment = dict(self.environment)
+        if self.target.zig:
+            environment |= {"CC": "cc", "AR": "ar", "RANLIB": "ranlib"}
+            environment["PATH"] = os.pathsep.join([str(Path(self.compiler[0]).parent), environment.get("PATH", "")])
+        (folder / "Configure").chmod(0o755)
+        self.run(["perl", "Configure", *name, *options], folder, environment)
+        self.run(["make", f"-j{jobs()}", "build_sw"], folder, environment)
+        self.run(["make", "install_dev", f"DESTDIR={image}"], folder, environment)
         for part in ("include", "lib"):
             shutil.copytree(image / "usr" / "local" / part, self.prefix / part, dirs_exist_ok=True)
         # They name that prefix, where nothing is.
@@ -166,7 +172,7 @@ class Builder:
             # Without -O3, which CMake adds else.
             "CMAKE_BUILD_TYPE": "MinSizeRel",
             "CMAKE_C_COMPILER": self.compiler[0],
-            "CMAKE_C_FLAGS": " ".join([*self.compiler[1:], *CFLAGS]),
+            "CMAKE_C_FLAGS": " ".join([*self.compiler[1:], *CFLAGS, f"-ffile-prefix-map={source.path}=curl"]),
             "OPENSSL_ROOT_DIR": str(self.prefix),
             "OPENSSL_USE_STATIC_LIBS": "TRUE",
             "CMAKE_INSTALL_PREFIX": str(self.prefix),
@@ -193,7 +199,7 @@ class Builder:
 
     def zlib(self, source: Source) -> None:
         """Compile zlib."""
-        self.archive("z", sorted(source.path.glob("*.c")), ["-DHAVE_UNISTD_H", "-D_LARGEFILE64_SOURCE=1"])
+        self.archive("z", sorted(source.path.glob("*.c")), ["-DHAVE_UNISTD_H"])
         self.headers([source.path / "zlib.h", source.path / "zconf.h"])
 
     def cyrus_sasl(self, source: Source) -> None:

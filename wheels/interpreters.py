@@ -33,11 +33,13 @@ class Interpreter:
         tag: What wheels call it, as in cp314t.
         version: Its version.
         path: Its program.
+        root: The clean system that it belongs to (`chroots.py`), None for one of this machine.
     """
 
     tag: str
     version: tuple[int, ...]
     path: Path
+    root: Path | None = None
 
     @property
     def module_tag(self) -> str:

@@ -11,6 +11,7 @@ each system; here zig compiles for all of them.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import platform
 import shutil
@@ -23,6 +24,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(HERE))
 
+import chroots  # noqa: E402
 import dependencies  # noqa: E402
 import interpreters  # noqa: E402
 import verify  # noqa: E402
@@ -60,6 +62,33 @@ def unpacked_sdist() -> Path:
     return tree
 
 
+def call_in(interpreter: Interpreter, arguments: list[str], tree: Path, environment: dict[str, str]) -> None:
+    """Run the Python of a clean system there, which is shown our folders and the compiler."""
+    assert interpreter.root is not None
+    zig = importlib.util.find_spec("ziglang")
+    assert zig is not None
+    assert zig.origin is not None
+    mounts = (ROOT, Path(zig.origin).parent)
+    # Debian's Python includes a header from where only Debian's compilers look.
+    include = interpreter.root / "usr" / "include"
+    triplet = next(include.glob(f"*/{interpreter.path.name}")).parent.name
+    shown = include / interpreter.path.name / triplet
+    if not shown.is_symlink():
+        shown.symlink_to(f"../{triplet}")
+    environment = {**environment, "PATH": "/usr/bin:/usr/sbin"}
+    # Its pip is found only in virtual environments.
+    for command in ([str(interpreter.path), "-m", "venv", "/tmp/build"], ["/tmp/build/bin/python", *arguments]):
+        call(chroots.command(interpreter.root, command, mounts, str(tree)), ROOT, environment)
+
+
+def lent(tag: str) -> Interpreter | None:
+    """Return the Python of a Debian release, for one that this machine lacks; None if that cannot be had."""
+    release = next((release for release in chroots.RELEASES if release.tag == tag), None)
+    if release is None or chroots.cannot():
+        return None
+    return Interpreter(tag, (), Path("/usr/bin") / release.python, chroots.make(release))
+
+
 def build(interpreter: Interpreter, target: Target, tree: Path) -> Path:
     """Make, repair and verify the wheel of one Python for one system; return its path in dist/.
 
@@ -78,8 +107,21 @@ def build(interpreter: Interpreter, target: Target, tree: Path) -> Path:
         "_PYTHON_HOST_PLATFORM": f"linux-{target.machine}",
         "SETUPTOOLS_EXT_SUFFIX": f".{interpreter.module_tag}-{target.triplet}.so",
     }
-    command = [str(interpreter.path), "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    call([*command, "--wheel-dir", str(raw), "."], tree, environment)
+    arguments = [
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--wheel-dir",
+        str(raw),
+        ".",
+    ]
+    if interpreter.root is None:
+        call([str(interpreter.path), *arguments], tree, environment)
+    else:
+        call_in(interpreter, arguments, tree, environment)
     (wheel,) = raw.glob("*.whl")
     repaired = target.folder / "repaired"
     shutil.rmtree(repaired, ignore_errors=True)
@@ -103,18 +145,21 @@ def main() -> int:
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     found = interpreters.find()
     wanted = arguments.python or interpreters.WANTED
+    lacking: list[str] = []
     try:
         tree = unpacked_sdist()
         for tag in wanted:
-            if tag in found:
-                wheel = build(found[tag], TARGETS[arguments.target], tree)
+            interpreter = found.get(tag) or lent(tag)
+            if interpreter is None:
+                lacking.append(tag)
+            else:
+                wheel = build(interpreter, TARGETS[arguments.target], tree)
                 print(f"{os.path.relpath(wheel)}: {wheel.stat().st_size / 1e6:.1f} MB", flush=True)
     except BuildError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    lacking = [tag for tag in wanted if tag not in found]
     if lacking:
-        print(f"not made, as this machine lacks that Python or its headers: {', '.join(lacking)}")
+        print(f"not made, as neither this machine nor a Debian release has that Python: {', '.join(lacking)}")
     return 0
 
 

@@ -24,7 +24,7 @@ SYSTEM_LIBRARIES = re.compile(
 )
 #: Bytes; of the wheel and, unpacked, of the module in it.
 WHEEL_LIMIT = 8_000_000
-MODULE_LIMIT = 12_000_000
+MODULE_LIMIT = 10_000_000
 LICENCES = {"LICENSE", "LICENCES.md", "LICENSES.txt", "yyjson.txt", "OpenSSL.txt", "curl.txt", "zstd.txt", "zlib.txt"}
 
 
