@@ -4,9 +4,10 @@
 awaited. `AIOProducer` and `AIOConsumer` have the names and signatures of ``confluent_kafka.aio``.
 """
 
+from cykafka.aio._admin import AdminClient
 from cykafka.aio._consumer import Consumer
 from cykafka.aio._peer import AIOConsumer, AIOProducer
 from cykafka.aio._producer import Producer
 from cykafka.aio._share_consumer import ShareConsumer
 
-__all__ = ["AIOConsumer", "AIOProducer", "Consumer", "Producer", "ShareConsumer"]
+__all__ = ["AIOConsumer", "AIOProducer", "AdminClient", "Consumer", "Producer", "ShareConsumer"]

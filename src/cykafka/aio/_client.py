@@ -252,7 +252,8 @@ class Client:
         if self._events is not None:
             self._events.close()
         try:
-            await self._call(core.destroy, self._client)
+            if not self._client.closed:
+                await self._call(core.destroy, self._client)
             self._notify(more=False)
             tasks = self._tasks - {asyncio.current_task()}
             if tasks:

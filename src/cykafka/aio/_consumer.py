@@ -302,6 +302,12 @@ class Consumer(Client):
 
     # Rebalancing
 
+    def _open(self) -> asyncio.AbstractEventLoop:
+        # Rebalance callbacks may use a consumer that is closing.
+        if _rebalancing.get() is self and not self._client.closed:
+            return self._bind()
+        return super()._open()
+
     async def subscribe(
         self,
         topics: Sequence[str] | set[str] | frozenset[str],

@@ -33,7 +33,7 @@ class _Reported:
 
     def set_result(self, message: Message) -> None:
         """Take the report of a delivered message."""
-        if not self._future.done():
+        if not self._future.done() and not self._producer._orphaned:
             self._future.set_result(message)
         if self._on_delivery is not None and not self._producer._only_errors:
             self._producer._run_callback("on_delivery", self._on_delivery, None, message)
@@ -41,7 +41,7 @@ class _Reported:
     def set_exception(self, exception: KafkaException) -> None:
         """Take the report of a failed message."""
         message: Message = exception.message  # type: ignore[attr-defined]
-        if not self._future.done():
+        if not self._future.done() and not self._producer._orphaned:
             self._future.set_exception(exception)
         elif self._on_delivery is None:
             self._producer._report_unseen(exception)
