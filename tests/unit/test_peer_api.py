@@ -41,6 +41,8 @@ PEER = "confluent_kafka"
 MODULES = (
     "",
     ".admin",
+    ".aio",
+    ".aio.producer",
     ".cimpl",
     ".error",
     ".serialization",
@@ -392,11 +394,12 @@ def test_every_error_code_of_the_peer_is_there(peer):
 def test_every_public_name_has_a_docstring():
     import cykafka
     import cykafka.admin
+    import cykafka.aio
     import cykafka.serialization
     import cykafka.testing
 
     lacking = []
-    for module in (cykafka, cykafka.admin, cykafka.serialization, cykafka.testing):
+    for module in (cykafka, cykafka.admin, cykafka.aio, cykafka.serialization, cykafka.testing):
         for name in module.__all__:
             value = getattr(module, name)
             if not callable(value):

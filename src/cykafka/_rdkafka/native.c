@@ -423,6 +423,9 @@ void cyk_handle_notify(cyk_handle_t *h, int fd) {
                 if (queues[i])
                         rd_kafka_queue_io_event_enable(queues[i], fd, "", 1);
         }
+        if (RD_KAFKA_IS_SHARE_CONSUMER(h->rk))
+                /* Its callbacks do not come by the consumer's queue. */
+                rd_kafka_q_io_event_enable(h->rk->rk_rep, fd, "", 1);
 }
 
 size_t cyk_handle_waiting(const cyk_handle_t *h) {

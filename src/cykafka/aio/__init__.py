@@ -8,6 +8,16 @@ from cykafka.aio._admin import AdminClient
 from cykafka.aio._consumer import Consumer
 from cykafka.aio._peer import AIOConsumer, AIOProducer
 from cykafka.aio._producer import Producer
+from cykafka.aio._serializing import AsyncDeserializingConsumer, AsyncSerializingProducer
 from cykafka.aio._share_consumer import ShareConsumer
 
-__all__ = ["AIOConsumer", "AIOProducer", "AdminClient", "Consumer", "Producer", "ShareConsumer"]
+__all__ = [
+    "AIOConsumer",
+    "AIOProducer",
+    "AdminClient",
+    "AsyncDeserializingConsumer",
+    "AsyncSerializingProducer",
+    "Consumer",
+    "Producer",
+    "ShareConsumer",
+]
