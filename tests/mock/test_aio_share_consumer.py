@@ -157,7 +157,7 @@ def test_errors_reach_the_callback(run, config):
         async with aio.ShareConsumer(conf) as consumer:
             await consumer.subscribe(["topic"])
             while not errors:
-                await consumer.poll(5)
+                await consumer.poll(0.1)
 
     run(main)
     assert errors
