@@ -419,6 +419,7 @@ def test_reads_about_the_cluster_and_can_be_cancelled(run, config, mock_cluster)
         async with aio.Producer(config) as producer:
             metadata = await producer.list_topics("topic", timeout=30)
             assert await producer.cluster_id(30) == metadata.cluster_id
+            assert (await producer.metrics(30)).name == producer.name
             mock_cluster.set_broker_rtt(1, 3)
             with pytest.raises(asyncio.TimeoutError):
                 await asyncio.wait_for(producer.list_topics(timeout=60), 0.1)

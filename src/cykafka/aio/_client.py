@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from cykafka._rdkafka import core
 from cykafka._rdkafka.core import ClusterMetadata
 from cykafka.aio._events import QueueEvents
+from cykafka.metrics import Statistics
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -219,6 +220,10 @@ class Client:
     async def cluster_id(self, timeout: float | None = -1) -> str:
         """Return the identifier of the cluster; arguments and errors as `cykafka.Producer`'s."""
         return await self._call(self._client.cluster_id, timeout)
+
+    async def metrics(self, timeout: float | None = 5) -> Statistics:
+        """Return the client's statistics as they are now; arguments and errors as `cykafka.Producer`'s."""
+        return await self._call(self._client.metrics, timeout)
 
     async def set_sasl_credentials(self, username: str, password: str) -> None:
         """Set the credentials for connections made from now on; arguments and errors as `cykafka.Producer`'s."""
