@@ -56,8 +56,8 @@ CONFIGURE = (
     "--no-download",
 )
 
-#: What the module is linked with besides librdkafka, users before what they use; sasl2 is our loader of it.
-LIBRARIES = ("sasl2", "curl", "ssl", "crypto", "z", "zstd", "m", "pthread")
+#: What the module is linked with besides librdkafka and our loader of Cyrus SASL, users before what they use.
+LIBRARIES = ("curl", "ssl", "crypto", "z", "zstd", "m", "pthread")
 LINUX_LIBRARIES = ("dl", "rt")
 #: A folder with the libraries as static archives and their headers, made by wheels/dependencies.py.
 STATIC_VARIABLE = "CYKAFKA_STATIC_PREFIX"
@@ -66,6 +66,8 @@ EMULATOR_VARIABLE = "CYKAFKA_EMULATOR"
 #: What the folder of static libraries holds, see `Library.record`.
 RECORD = "cykafka-dependencies.json"
 LOADER = "sasl_loader"
+#: Named as librdkafka's configure looks for it.
+LOADER_ARCHIVE = "libsasl2.a"
 
 
 def check_features(built: Iterable[str]) -> None:
@@ -148,10 +150,13 @@ def cache_root() -> Path:
     return Path(os.environ.get("CYKAFKA_BUILD_CACHE") or HERE.parent / "build") / "librdkafka"
 
 
-def link_libraries() -> list[str]:
-    """Return the linker's options for the libraries that librdkafka uses."""
+def link_libraries(loader: Path) -> list[str]:
+    """Return the linker's options for the libraries that librdkafka uses.
+
+    The loader by its path: Python's own options may name the system's folder, and its libsasl2, before ours.
+    """
     names = LIBRARIES if sys.platform == "darwin" else (*LIBRARIES, *LINUX_LIBRARIES)
-    return [f"-l{name}" for name in names]
+    return [str(loader / LOADER_ARCHIVE), *(f"-l{name}" for name in names)]
 
 
 def run(command: list[str], folder: Path, environment: dict[str, str], log: Path) -> None:
@@ -178,7 +183,7 @@ def probe_features(root: Path, loader: Path, sanitize: str) -> list[str]:
         (Path(folder) / "probe.c").write_text(source)
         command = [*compiler(), "-o", str(program), str(program) + ".c", f"-I{root / 'src'}"]
         command += [f"-fsanitize={sanitize}"] if sanitize else []
-        command += [str(root / "src" / "librdkafka.a"), *library_folders(loader), *link_libraries()]
+        command += [str(root / "src" / "librdkafka.a"), *library_folders(loader), *link_libraries(loader)]
         command += shlex.split(os.environ.get("LDFLAGS", ""))
         linked = subprocess.run(command, capture_output=True, text=True, check=False)
         if linked.returncode != 0:
@@ -195,13 +200,13 @@ def build_loader(sanitize: str) -> Path:
     command = [*compiler(), *cflags(sanitize), *cppflags()]
     identity = [*command, *(path.read_text() for path in sources)]
     folder = cache_root() / f"loader-{hashlib.sha256(chr(0).join(identity).encode()).hexdigest()[:12]}"
-    if not (folder / "libsasl2.a").is_file():
+    if not (folder / LOADER_ARCHIVE).is_file():
         scratch = folder.with_name(f"{folder.name}.{os.getpid()}")
         scratch.mkdir(parents=True, exist_ok=True)
         archiver = shlex.split(os.environ.get("AR", "")) or ["ar"]
         log = scratch / "cykafka-build.log"
         run([*command, "-c", str(sources[0]), "-o", f"{LOADER}.o"], scratch, dict(os.environ), log)
-        run([*archiver, "rcs", "libsasl2.a", f"{LOADER}.o"], scratch, dict(os.environ), log)
+        run([*archiver, "rcs", LOADER_ARCHIVE, f"{LOADER}.o"], scratch, dict(os.environ), log)
         if not folder.exists():
             scratch.rename(folder)
         shutil.rmtree(scratch, ignore_errors=True)
@@ -267,7 +272,7 @@ def ensure(sanitize: str = "") -> Library:
     return Library(
         root=root,
         compile_flags=[f"-I{root / 'src'}", f"-I{root}", f"-I{HERE}", *cppflags()],
-        link_flags=[str(root / "src" / "librdkafka.a"), *library_folders(loader), *link_libraries()],
+        link_flags=[str(root / "src" / "librdkafka.a"), *library_folders(loader), *link_libraries(loader)],
         record=record,
     )
 
