@@ -180,6 +180,17 @@ def test_a_token_endpoint_that_hangs_is_given_up_after_20_seconds(provider: Oidc
     producer.close()
 
 
+def test_credentials_by_their_other_names(provider: OidcProvider) -> None:
+    config = oidc_config(provider)
+    for name in ("id", "secret"):
+        config[f"sasl.oauthbearer.client.credentials.client.{name}"] = config.pop(f"sasl.oauthbearer.client.{name}")
+    producer = Producer(config)
+    wait_until(lambda: provider.issued)
+    producer.close()
+    assert fetch_token(config, 10.0)[0] == provider.issued[-1]
+    assert {each.client_id for each in provider.requests} == {ID}
+
+
 def test_a_token_endpoint_that_hangs_holds_the_operators_connection_no_longer_than_its_time_out(
     provider: OidcProvider,
 ) -> None:

@@ -41,16 +41,17 @@ def fetch_token(properties: Mapping[str, Any], timeout: float) -> tuple[str, flo
     grant = str(properties.get("sasl.oauthbearer.grant.type", "client_credentials"))
     if grant != "client_credentials":
         raise _failed(f"sasl.oauthbearer.grant.type {grant} is not supported here; oauth_cb can get such a token")
-    client, secret = (str(properties.get(f"sasl.oauthbearer.client.{part}") or "") for part in ("id", "secret"))
+    client, secret = (_credential(properties, part) for part in ("id", "secret"))
     if not client or not secret:
         raise _failed("sasl.oauthbearer.client.id and sasl.oauthbearer.client.secret must be set")
     form = {"grant_type": grant}
     if properties.get("sasl.oauthbearer.scope"):
         form["scope"] = str(properties["sasl.oauthbearer.scope"])
-    quoted = ":".join(urllib.parse.quote(part, safe="") for part in (client, secret))
+    # As librdkafka and the Java client send them by default: not encoded as a form (RFC 6749 section 2.3.1).
+    credentials = base64.b64encode(f"{client}:{secret}".encode()).decode()
     headers = {
         "Accept": "application/json",
-        "Authorization": f"Basic {base64.b64encode(quoted.encode()).decode()}",
+        "Authorization": f"Basic {credentials}",
         "Content-Type": "application/x-www-form-urlencoded",
     }
     url = str(properties.get("sasl.oauthbearer.token.endpoint.url") or "")
@@ -63,6 +64,11 @@ def fetch_token(properties: Mapping[str, Any], timeout: float) -> tuple[str, flo
     if not isinstance(token, str) or not token:
         raise _failed("the answer has no access_token")
     return token, _expiry(token, parsed), _extensions(properties)
+
+
+def _credential(properties: Mapping[str, Any], part: str) -> str:
+    prefix = "sasl.oauthbearer.client"
+    return str(properties.get(f"{prefix}.{part}") or properties.get(f"{prefix}.credentials.client.{part}") or "")
 
 
 def _post(url: str, form: str, headers: dict[str, str], properties: Mapping[str, Any], timeout: float) -> bytes:
