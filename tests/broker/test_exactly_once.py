@@ -5,12 +5,13 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 
 from cykafka import Consumer, Producer, TopicPartition
 from cykafka.exactly_once import ExactlyOnceSession
+from cykafka.offset_store import OffsetConflictError, OffsetStore
 from tests.broker.test_behaviour import in_child, produce, read_all
 from tests.support.clients import wait_until
 
@@ -41,6 +42,31 @@ def fill(servers, topic, partitions, count):
             producer.produce(topic, str(i), partition=i % partitions)
         assert producer.flush(60) == 0
     return sorted(str(i).encode() for i in range(count))
+
+
+class Feeder(threading.Thread):
+    """A thread that produces numbers until it is stopped, so that there is work for whoever joins late."""
+
+    def __init__(self, servers, topic, partitions):
+        super().__init__(daemon=True)
+        self.producer = Producer({"bootstrap.servers": servers, "linger.ms": 5})
+        self.topic, self.partitions = topic, partitions
+        self.count = 0
+        self.stopping = threading.Event()
+        self.start()
+
+    def run(self):
+        with self.producer:
+            while not self.stopping.wait(0.01):
+                for _ in range(8):
+                    self.producer.produce(self.topic, str(self.count), partition=self.count % self.partitions)
+                    self.count += 1
+
+    def stop(self):
+        """End it and return what it has produced, in the order of sorted()."""
+        self.stopping.set()
+        self.join(60)
+        return sorted(str(i).encode() for i in range(self.count))
 
 
 def test_a_session_is_exactly_once_under_kill_9(kafka, topic):
@@ -127,6 +153,69 @@ def test_offsets_in_sqlite_are_exactly_once_under_kill_9(kafka, topic, tmp_path)
         assert connection.execute("SELECT SUM(next_offset) FROM kafka_offsets").fetchone() == (300,)
 
 
+class Writer(threading.Thread):
+    """A thread that writes messages and their offsets into a database until it is told to leave."""
+
+    def __init__(self, servers, source, database):
+        super().__init__(daemon=True)
+        self.consumer = consumer_for(servers, f"g-{source}", **{"partition.assignment.strategy": "cooperative-sticky"})
+        self.source, self.database = source, database
+        self.written = 0
+        self.error = None
+        self.leaving = threading.Event()
+        self.start()
+
+    def run(self):
+        try:
+            with self.consumer, closing(sqlite3.connect(self.database, timeout=60)) as connection:
+                store = OffsetStore(connection, self.consumer)
+                store.subscribe([self.source])
+                while not self.leaving.is_set():
+                    with suppress(OffsetConflictError), store.batch(10, 0.2) as batch:
+                        for message in batch:
+                            batch.cursor.execute("INSERT INTO results VALUES (?)", (message.value().decode(),))
+                    self.written += len(batch) if batch.committed else 0
+        except Exception as error:
+            self.error = error
+
+    def leave(self):
+        self.leaving.set()
+        self.join(60)
+        assert not self.is_alive()
+        if self.error is not None:
+            raise self.error
+
+
+def test_offsets_in_sqlite_are_exactly_once_under_rebalances(kafka, topic, tmp_path):
+    servers = kafka.bootstrap_servers
+    source = topic(partitions=4)
+    database = tmp_path / "results.db"
+    with closing(sqlite3.connect(database)) as connection, consumer_for(servers, "unused") as consumer:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("CREATE TABLE results (value TEXT)")
+        OffsetStore(connection, consumer).create_table()
+    writers = []
+    feeder = Feeder(servers, source, 4)
+    try:
+        for _ in range(3):
+            writers.append(Writer(servers, source, database))
+            wait_until(lambda: writers[-1].written > 30 or writers[-1].error, 60)
+            if len(writers) == 2:
+                writers[0].leave()
+        values = feeder.stop()
+        wait_until(lambda: sum(w.written for w in writers) >= len(values) or any(w.error for w in writers), 90)
+    finally:
+        feeder.stop()
+        for writer in writers:
+            writer.leaving.set()
+    for writer in writers:
+        writer.leave()
+    with closing(sqlite3.connect(database)) as connection:
+        assert sorted(row[0].encode() for row in connection.execute("SELECT value FROM results")) == values
+        assert connection.execute("SELECT SUM(next_offset) FROM kafka_offsets").fetchone() == (len(values),)
+
+
 class Member(threading.Thread):
     """A thread with a session of its own that copies until it is told to leave."""
 
@@ -173,8 +262,8 @@ class Member(threading.Thread):
 def test_a_session_is_exactly_once_under_rebalances(kafka, topic, properties):
     servers = kafka.bootstrap_servers
     source, sink = topic(partitions=4), topic()
-    values = fill(servers, source, 4, 1500)
     members = []
+    feeder = Feeder(servers, source, 4)
 
     def join(name):
         members.append(Member(servers, source, sink, name, **properties))
@@ -189,9 +278,11 @@ def test_a_session_is_exactly_once_under_rebalances(kafka, topic, properties):
         first.leave()
         # A new member with the transactional id of the one that has left.
         fourth = join("a")
-        wait_until(lambda: sum(member.copied for member in members) >= 1500 or any(m.error for m in members), 90)
-        wait_until(lambda: progress(servers, source) == 1500, 60)
+        wait_until(lambda: fourth.copied > 50 or fourth.error, 60)
+        values = feeder.stop()
+        wait_until(lambda: progress(servers, source) == len(values) or any(m.error for m in members), 90)
     finally:
+        feeder.stop()
         for member in members:
             member.session.stop()
     for member in members:
@@ -200,10 +291,10 @@ def test_a_session_is_exactly_once_under_rebalances(kafka, topic, properties):
     assert sorted(read_all(servers, sink, **{"isolation.level": "read_committed"})) == values
 
 
-def progress(servers, source):
+def progress(servers, source, partitions=4):
     """Sum of the offsets that the group has committed."""
     with consumer_for(servers, f"g-{source}") as consumer:
-        committed = consumer.committed([TopicPartition(source, p) for p in range(4)], 30)
+        committed = consumer.committed([TopicPartition(source, p) for p in range(partitions)], 30)
         return sum(max(tp.offset, 0) for tp in committed)
 
 
@@ -266,3 +357,25 @@ def test_lag_of_a_transactional_topic_comes_to_nothing(kafka, topic):
         assert consumer.lag(query=True, timeout=30) == {tp: 0}
     assert Counter(values) == {b"a": 1, b"b": 1}
     assert produce(kafka.bootstrap_servers, name, [b"c"])
+
+
+@pytest.mark.slow
+def test_a_session_is_exactly_once_when_brokers_die(kafka3, topic):
+    """Leaders, coordinators and in-flight requests go with a broker; the session tries again or aborts."""
+    servers = kafka3.bootstrap_servers
+    source = topic(partitions=3, replication_factor=3, cluster=kafka3)
+    sink = topic(replication_factor=3, cluster=kafka3)
+    values = fill(servers, source, 3, 1500)
+    member = Member(servers, source, sink, "a")
+    try:
+        for node in (1, 2):
+            before = member.copied
+            wait_until(lambda count=before: member.copied > count + 100 or member.error, 60)
+            with kafka3.killed(node):
+                before = member.copied
+                wait_until(lambda count=before: member.copied > count + 50 or member.error, 90)
+        wait_until(lambda: progress(servers, source, 3) == 1500 or member.error, 120)
+    finally:
+        member.session.stop()
+    member.leave()
+    assert sorted(read_all(servers, sink, **{"isolation.level": "read_committed"})) == values

@@ -1,5 +1,6 @@
 """Interceptors of producers and consumers."""
 
+import gc
 import sys
 
 import pytest
@@ -230,6 +231,34 @@ def test_an_interrupted_on_consume_loses_no_message(make_consumer, producer):
     assert values == [b"0", b"1", b"2"]
 
 
+@pytest.mark.parametrize("how", ["seek", "incremental_unassign"])
+def test_messages_in_hand_of_other_partitions_are_kept(make_consumer, producer, how):
+    """What an interrupted consume() had fetched of one partition is not lost because another one is moved."""
+    for partition in (0, 1):
+        producer.produce("topic", str(partition), partition=partition)
+    producer.flush(20)
+
+    class Interrupting(ConsumerInterceptor):
+        interrupt = True
+
+        def on_consume(self, message):
+            if self.interrupt:
+                raise KeyboardInterrupt
+
+    interceptor = Interrupting()
+    consumer = make_consumer(interceptors=[interceptor])
+    consumer.incremental_assign([TopicPartition("topic", 0, 0), TopicPartition("topic", 1, 0)])
+    with pytest.raises(KeyboardInterrupt):
+        consumer.consume(2, 20, min_messages=2)
+    interceptor.interrupt = False
+    if how == "seek":
+        consumer.seek(TopicPartition("topic", 0, 0), 20)
+    else:
+        consumer.incremental_unassign([TopicPartition("topic", 0)])
+    values = [consumer.poll(20).value() for _ in range(2 if how == "seek" else 1)]
+    assert sorted(values) == ([b"0", b"1"] if how == "seek" else [b"1"])
+
+
 def test_commits_of_every_kind_are_shown(make_consumer, producer):
     producer.produce("topic", "v", partition=0)
     producer.flush(20)
@@ -286,3 +315,40 @@ def test_a_record_can_be_made_for_tests():
     record = ProducerRecord("topic", b"v", key="k")
     assert (record.partition, record.timestamp, record.headers, record.state) == (-1, 0, [], {})
     assert repr(record) == "<ProducerRecord topic [-1]>"
+
+
+def test_nothing_is_left_behind(mock_cluster, make_consumer):
+    """Records, acknowledgements, futures and partitioners' arguments go with their messages."""
+
+    class Watching(ProducerInterceptor, ConsumerInterceptor):
+        def on_send(self, record):
+            record.state[self] = record.headers
+
+        def on_consume(self, message):
+            message.headers()
+
+    watching = Watching()
+    consumer = make_consumer(interceptors=[watching])
+    consumer.assign([TopicPartition("topic", 0, 0)])
+    kept = []
+    config = {
+        "bootstrap.servers": mock_cluster.bootstrap_servers,
+        "linger.ms": 1,
+        "interceptors": [watching],
+        "partitioner": lambda topic, key, count, available: kept.append(len(available)) or kept.clear() or 0,
+    }
+
+    def cycle(producer):
+        futures = [producer.send("topic", str(i), headers={"h": "x"}) for i in range(1000)]
+        assert producer.flush(60) == 0
+        assert all(future.result(0).error() is None for future in futures)
+        assert len(take(consumer, 1000)) == 1000
+
+    with Producer(config) as producer:
+        cycle(producer)
+        gc.collect()
+        before = len(gc.get_objects())
+        for _ in range(3):
+            cycle(producer)
+        gc.collect()
+        assert len(gc.get_objects()) - before < 100

@@ -7,6 +7,7 @@ import pytest
 from cykafka import KafkaError, KafkaException, Producer, SerializingProducer, TopicPartition, partitioners
 from cykafka.serialization import StringSerializer
 from tests.mock.conftest import take
+from tests.support.clients import interrupted
 
 
 @pytest.fixture
@@ -114,6 +115,18 @@ def test_produce_waits_for_metadata_no_longer_than_asked(mock_cluster):
         threading.Timer(0.2, producer.close).start()
         with pytest.raises(RuntimeError, match="closed"):
             producer.produce("other", b"v", timeout=-1)
+
+
+def test_ctrl_c_ends_the_wait_for_metadata_and_for_a_future(mock_cluster):
+    mock_cluster.set_broker_down(1)
+    config = {"bootstrap.servers": mock_cluster.bootstrap_servers, "log_level": 0}
+    with Producer({**config, "partitioner": lambda *_: 0}) as producer, interrupted():
+        producer.produce("other", b"v", timeout=-1)
+    with Producer(config) as producer:
+        future = producer.send("other", b"v")
+        with interrupted():
+            future.result()
+        producer.purge()
 
 
 def test_a_topic_that_cannot_be_used_is_an_error(mock_cluster):

@@ -11,7 +11,7 @@ import pytest
 
 from cykafka import DeliveryFuture, KafkaError, KafkaException, Producer, SerializingProducer
 from cykafka.serialization import IntegerSerializer
-from tests.support.clients import wait_until
+from tests.support.clients import run_python, wait_until
 
 
 def test_a_future_serves_its_own_delivery(producer):
@@ -143,6 +143,19 @@ def test_the_background_thread_ends_with_a_dropped_producer():
     del producer
     wait_until(lambda: reference() is None)
     wait_until(lambda: name not in {thread.name for thread in threading.enumerate()})
+
+
+def test_an_open_producer_with_a_background_thread_ends_with_its_process(mock_cluster):
+    code = """
+import sys
+from cykafka import Producer
+producer = Producer(bootstrap_servers=sys.argv[1], poll_in_background=True)
+future = producer.send("topic", "v")
+dead = Producer({"bootstrap.servers": "127.0.0.1:1", "poll_in_background": True, "log_level": 0})
+dead.send("topic", "v")
+print(future.result(30).value().decode())
+"""
+    assert run_python(code, mock_cluster.bootstrap_servers) == "v\n"
 
 
 def test_wakeup_is_not_taken_by_the_background_thread():

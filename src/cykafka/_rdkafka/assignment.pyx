@@ -1,6 +1,16 @@
 # What consumers do with their assignment and say about it: changing it, pausing, and how far behind they are.
 
 
+cdef int drop_unreturned(Consumer consumer, object partitions) except -1:
+    """Drop the messages of these partitions that an interrupted consume() had fetched; others stay."""
+    cdef Message message
+    if consumer._unreturned is not None:
+        dropped = {(tp.topic, tp.partition) for tp in partitions}
+        consumer._unreturned = [message for message in consumer._unreturned
+                                if (message._topic, message._partition) not in dropped] or None
+    return 0
+
+
 cdef int change_assignment(Consumer consumer, object partitions, int how) except -1:
     """Replace (0), add to (1) or take from (2) the assignment; None for no partitions."""
     cdef rd_kafka_topic_partition_list_t *native = NULL
@@ -12,7 +22,10 @@ cdef int change_assignment(Consumer consumer, object partitions, int how) except
         if partitions is not None or how:
             native = make_topic_partitions(partitions)
         consumer._assigned_by_callback = True
-        consumer._unreturned = None
+        if how == 0:
+            consumer._unreturned = None
+        elif how == 2:
+            drop_unreturned(consumer, read_topic_partitions(native))
         with nogil:
             if how == 0:
                 err = rd_kafka_assign(rk, native)

@@ -574,7 +574,7 @@ cdef class Consumer(Client):
             # Without a limit librdkafka waits on its own reply only, so an hour is as good as for ever.
             call = self._new_call(handle, CYK_CALL_SEEK, 3600000000 if timeout_us < 0 else timeout_us)
             call.native.partitions = make_topic_partitions(partitions)
-            self._unreturned = None
+            drop_unreturned(self, read_topic_partitions(call.native.partitions))
             self._run(call)
             error = call.native.error
             call.native.error = NULL
