@@ -82,10 +82,10 @@ class DeserializingConsumer(Consumer, Generic[K, V]):
                     message.set_error(error.args[0])
         return messages
 
-    def close(self) -> None:
+    def close(self, timeout: float | None = -1) -> None:
         """Close the consumer as `Consumer.close` does, and the deserializers that were built for it."""
         try:
-            super().close()
+            super().close(timeout)
         finally:
             self._serdes.close()
 

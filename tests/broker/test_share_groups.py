@@ -6,6 +6,7 @@ import pytest
 
 from cykafka import (
     AcknowledgeType,
+    DeserializingShareConsumer,
     IllegalStateException,
     KafkaError,
     KafkaException,
@@ -86,6 +87,90 @@ def test_implicit_acknowledgement(make):
     assert consumer.commit_sync(20) == {TopicPartition(make.topic, 0): None}
     consumer.close()
     nothing_comes(make())
+
+
+def test_implicit_acknowledgement_by_the_next_poll_and_by_commit_async(make):
+    outcomes = []
+    with make() as consumer:
+        consumer.set_acknowledgement_commit_callback(lambda offsets, error: outcomes.append((offsets, error)))
+        make.produce("polled")
+        take(consumer, 1)
+        make.produce("committed")
+        # The poll that brings the second message accepts the first.
+        take(consumer, 1)
+        consumer.commit_async()
+        end = time.monotonic() + 20
+        while len(outcomes) < 2:
+            assert time.monotonic() < end, outcomes
+            list(consumer.poll(0.1))
+    partition = TopicPartition(make.topic, 0)
+    assert outcomes == [({partition: {0}}, None), ({partition: {1}}, None)]
+    nothing_comes(make())
+
+
+def test_acknowledging_by_place(make):
+    make.produce("accept", "release", "reject")
+    consumer = explicit(make)
+    first = take(consumer, 3)
+    for message in first:
+        kind = AcknowledgeType[message.value().decode().upper()]
+        consumer.acknowledge_offset(make.topic, 0, message.offset(), kind)
+    assert consumer.commit_sync(20) == {TopicPartition(make.topic, 0): None}
+    (again,) = take(consumer, 1, consumer.acknowledge)
+    assert (again.value(), again.delivery_count()) == (b"release", 2)
+    consumer.commit_sync(20)
+    with pytest.raises(IllegalStateException, match="is not acquired"):
+        consumer.acknowledge(again)
+    nothing_comes(consumer)
+
+
+def test_deserializing_with_a_message_that_is_not_what_it_should_be(kafka, make):
+    make.produce("12", "poison", "7")
+    config = {
+        "bootstrap.servers": kafka.bootstrap_servers,
+        "group.id": f"share-{make.topic}",
+        "share.acknowledgement.mode": "explicit",
+        "value.deserializer": lambda value, context: int(value),
+        "logger": Quiet(),
+    }
+    values, rejected = [], []
+    with DeserializingShareConsumer(config) as consumer:
+        consumer.subscribe([make.topic])
+        end = time.monotonic() + 30
+        while len(values) + len(rejected) < 3:
+            assert time.monotonic() < end
+            for message in consumer.poll(0.2):
+                if message.error() is None:
+                    values.append(message.value())
+                    consumer.acknowledge(message)
+                else:
+                    assert message.error() == KafkaError._VALUE_DESERIALIZATION
+                    rejected.append(message.value())
+                    consumer.acknowledge(message, AcknowledgeType.REJECT)
+        assert consumer.commit_sync(20) == {TopicPartition(make.topic, 0): None}
+    assert (values, rejected) == ([12, 7], [b"poison"])
+    nothing_comes(explicit(make))
+
+
+def test_the_callback_learns_that_a_lock_was_lost(make):
+    make.produce("slow")
+    outcomes = []
+    first = explicit(make)
+    first.set_acknowledgement_commit_callback(lambda offsets, error: outcomes.append((offsets, error)))
+    (message,) = take(first, 1)
+    second = explicit(make)
+    (again,) = take(second, 1)
+    first.acknowledge(message)
+    first.commit_async()
+    end = time.monotonic() + 20
+    while not outcomes:
+        assert time.monotonic() < end
+        first.poll(0.1)
+    ((offsets, error),) = outcomes
+    assert offsets == {TopicPartition(make.topic, 0): {0}}
+    assert error.args[0] == KafkaError.INVALID_RECORD_STATE
+    second.acknowledge(again)
+    second.commit_sync(20)
 
 
 def test_accept_release_and_reject(make):

@@ -398,3 +398,41 @@ def test_a_producer_for_each_of_several_consumers_in_one_group(make_consumer, mo
         for consumer in consumers:
             values += [int(m.value()) for m in consumer.consume(40, 0.1)]
     assert sorted(values) == list(range(40))
+
+
+def test_close_gives_up_when_its_time_is_over():
+    # Without a broker the commit is waited for until librdkafka gives it up, which takes most of a minute.
+    committed = []
+    consumer = Consumer(
+        {
+            "bootstrap.servers": "127.0.0.1:1",
+            "group.id": "group",
+            "log_level": 0,
+            "on_commit": lambda error, partitions: committed.append(error),
+        }
+    )
+    consumer.commit(offsets=[TopicPartition("t", 0, 1)])
+    consumer.close(0.2)
+    assert consumer.closed
+    assert committed == []
+    consumer.close(0.2)
+    with pytest.raises(RuntimeError, match="Consumer closed"):
+        consumer.poll(0)
+
+
+def test_close_within_its_time_commits_and_leaves(mock_cluster, producer):
+    config = {
+        "bootstrap.servers": mock_cluster.bootstrap_servers,
+        "group.id": "closing",
+        "auto.offset.reset": "earliest",
+    }
+    producer.produce("closing", "x", partition=0)
+    assert producer.flush(20) == 0
+    revoked = []
+    consumer = Consumer(config)
+    consumer.subscribe(["closing"], on_revoke=lambda consumer, partitions: revoked.append(partitions))
+    assert consumer.poll(30).value() == b"x"
+    consumer.close(30)
+    assert len(revoked) == 1
+    with Consumer(config) as other:
+        assert other.committed([TopicPartition("closing", 0)], 20)[0].offset == 1

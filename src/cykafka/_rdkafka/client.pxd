@@ -31,7 +31,7 @@ cdef class Client:
     cdef int _check_signals(self) except -1
     cdef cyk_handle_t *_enter(self) except NULL
     cdef void _exit(self, cyk_handle_t *handle) noexcept
-    cdef int _release(self) except -1
+    cdef int _release(self, int64_t deadline=*) except -1
     cdef int _let_go(self) except -1
     cdef int _serve_pending(self, cyk_handle_t *handle) except -1
     cdef int _serve_event(self, cyk_handle_t *handle, cyk_event_t *event) except -1

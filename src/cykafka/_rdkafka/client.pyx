@@ -157,8 +157,11 @@ cdef class Client:
         else:
             cyk_handle_release(handle)
 
-    cdef int _release(self) except -1:
-        """Mark the client closed, wake who waits, and let go of it; waits for its destruction if nobody uses it."""
+    cdef int _release(self, int64_t deadline=FOREVER) except -1:
+        """Mark the client closed, wake who waits, and let go of it; waits for its destruction if nobody uses it.
+
+        What is not destroyed at the deadline is left to the background.
+        """
         cdef cyk_handle_t *handle = self._handle
         cdef BlockingCall call
         if handle is NULL or self._generation != cyk_fork_generation:
@@ -184,7 +187,7 @@ cdef class Client:
         if cyk_call_start(call.native) != 0:
             # No thread to be had: the call's own end destroys the client, on this thread.
             return 0
-        while not self._call_done(call, SLICE_US):
+        while not self._call_done(call, time_left(deadline)) and time_left(deadline) > 0:
             PyErr_CheckSignals()
         return 0
 

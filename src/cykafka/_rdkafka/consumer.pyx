@@ -899,10 +899,15 @@ cdef class Consumer(Client):
 
     # The end
 
-    def close(self):
+    def close(self, timeout=-1):
         """Revoke the assignment, commit stored offsets (if auto commit is on), leave the group, free the consumer.
 
         Serves rebalance and commit callbacks; one that calls it again returns at once. Closing twice is harmless.
+
+        Args:
+            timeout: Seconds to wait for all that, up to a minute if brokers do not answer; -1 or None for no limit.
+                After that the consumer is closed all the same: what was not committed is not, and the group gives
+                its partitions to others when its session is over.
 
         Raises:
             Exception: The first exception that a callback raised; the consumer is closed all the same.
@@ -913,6 +918,7 @@ cdef class Consumer(Client):
         cdef rd_kafka_t *rk
         cdef cyk_handle_t *handle
         cdef int64_t pause_us = 50
+        cdef int64_t deadline = deadline_after(as_timeout_us(timeout))
         cdef object first_exception = None
         cdef unsigned long thread = PyThread_get_thread_ident()
         cdef bint outermost = False
@@ -954,7 +960,7 @@ cdef class Consumer(Client):
                     else:
                         report_unraisable(exc, self)
                     continue
-                if fatal or self._closed or rd_kafka_consumer_closed(rk):
+                if fatal or self._closed or rd_kafka_consumer_closed(rk) or time_left(deadline) == 0:
                     break
                 with nogil:
                     cyk_queue_wait(queue, pause_us, 0)
@@ -968,7 +974,7 @@ cdef class Consumer(Client):
             if queue is not NULL:
                 rd_kafka_queue_destroy(queue)
             self._exit(handle)
-        self._release()
+        self._release(deadline)
         if first_exception is not None:
             raise first_exception
 
