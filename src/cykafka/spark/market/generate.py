@@ -225,7 +225,7 @@ def send_ticks(
 
     sent, live = Sent(), plan.start is None
     start = time.time_ns() // 1000 if plan.start is None else plan.start
-    properties = {"linger.ms": "5", "enable.idempotence": "true", **kafka}
+    properties = {"linger.ms": "5", "compression.type": "lz4", "enable.idempotence": "true", **kafka}
     with Producer({**properties, "on_delivery": on_delivery}) as producer:
         shown = time.monotonic()
         for count, tick in enumerate(generate(plan, start, sent)):

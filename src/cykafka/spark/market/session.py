@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import logging
 import os
@@ -71,19 +72,16 @@ def ensure_java() -> Path:
 
 def _without_module(java_home: Path) -> Path:
     """Make a JAVA_HOME whose ``java`` is that of another, without the option it does not know."""
-    home = Path(tempfile.gettempdir()) / f"cykafka-java-{os.getuid()}"
-    (home / "bin").mkdir(mode=0o700, parents=True, exist_ok=True)
+    home = Path(tempfile.mkdtemp(prefix="cykafka-java-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
     program = home / "bin" / "java"
-    script = (
+    program.parent.mkdir()
+    program.write_text(
         "#!/bin/bash\n"
         f'for each; do shift; [ "$each" = {_ABSENT_MODULE} ] || set -- "$@" "$each"; done\n'
         f'exec {shlex.quote(str(java_home / "bin" / "java"))} "$@"\n'
     )
-    if not program.exists() or program.read_text() != script:
-        fresh = program.with_name(f"java-{os.getpid()}")
-        fresh.write_text(script)
-        fresh.chmod(0o700)
-        fresh.replace(program)
+    program.chmod(0o700)
     return home
 
 
@@ -119,3 +117,21 @@ def make_session(master: str | None = None, conf: Mapping[str, str] | None = Non
         # Spark's 200 are for large batches; a stream pays for each partition in each micro-batch.
         session.conf.set("spark.sql.shuffle.partitions", str(session.sparkContext.defaultParallelism))
     return session
+
+
+def main() -> int:
+    """Say whether there is a Java for Spark, for scripts.
+
+    Returns:
+        Exit status: 0 if there is one.
+    """
+    try:
+        ensure_java()
+    except MissingJavaError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -18,6 +18,7 @@ from cykafka.spark.options import Delivery
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 _LOG = logging.getLogger(__name__)
 _QUERY_ID = "sql.streaming.queryId"
@@ -25,6 +26,8 @@ _PARQUET = {"compression": "zstd"}
 _PARTITION = "part"
 _POLL_SECONDS = 0.1
 _INITIALIZING = "Initializing sources"
+_TOO_SLOW = "Python worker failed to connect back"
+_LAUNCHES = 5
 
 
 @dataclass(frozen=True)
@@ -207,15 +210,28 @@ def start(
     try:
         for name, writer in writers.items():
             writer.queryName(f"market {name}").trigger(**trigger)
-            query = writer.option("checkpointLocation", places.checkpoint_of(name)).start()
-            stream.queries[name] = query
-            # Spark gives the Python process that plans a query 10 s to start; several at once may need more.
-            while query.isActive and query.status["message"] == _INITIALIZING:
-                time.sleep(_POLL_SECONDS)
+            stream.queries[name] = _launch(writer.option("checkpointLocation", places.checkpoint_of(name)))
     except BaseException:
         stream.stop()
         raise
     return stream
+
+
+def _launch(writer: DataStreamWriter) -> StreamingQuery:
+    """Start a query and wait until it is planned.
+
+    Spark gives the Python process that plans a query 10 s to start. On a busy machine several at once may need
+    more, so each is waited for, and one that took too long, which has done nothing yet, is started again.
+    """
+    for _ in range(_LAUNCHES):
+        query = writer.start()
+        while query.isActive and query.status["message"] == _INITIALIZING:
+            time.sleep(_POLL_SECONDS)
+        failure = None if query.isActive else query.exception()
+        if failure is None or _TOO_SLOW not in str(failure):
+            break
+        _LOG.warning("the Python process that plans a query did not start within 10 s; starting it again")
+    return query
 
 
 def back_fill(spark: SparkSession, settings: MarketSettings, places: Places, times: TimeRange | None) -> int:
