@@ -112,7 +112,7 @@ def test_rejected_records_are_kept_with_the_reason(spark, market, streamed):
 
 
 def test_counts_and_percentiles_are_those_of_duckdb(spark, market):
-    frame = health(read_tick_range(spark, market.settings()), market.settings(health_width="5s"))
+    frame = health(read_tick_range(spark, market.settings()), market.settings(health_width="5s"), live=False)
     rows = {(each.symbol, each.start.timestamp()): each.asDict(recursive=True) for each in frame.collect()}
     connection = market.duckdb()
     connection.execute("""

@@ -35,7 +35,8 @@ def bars(ticks: DataFrame, settings: MarketSettings) -> DataFrame:
     frame = deduplicated(accepted(ticks), settings).select("symbol", "price", "size", "event_time", "sequence")
     windows = {f"window_{each.label}": F.window("event_time", each.interval) for each in settings.widths}
     for name, window in windows.items():
-        frame = frame.withColumn(name, window)
+        # Not `withColumn`, by which Spark Connect forgets what the window is.
+        frame = frame.select("*", window.alias(name))
     # `inline` leaves the window what it is to Spark, a time that the watermark speaks of; `explode` and
     # arithmetic would not. So one aggregation serves every width.
     spans = [
@@ -104,13 +105,18 @@ def to_records(frame: DataFrame) -> DataFrame:
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    texts = ("open", "high", "low", "close", "notional", "vwap")
-    fields = [
-        F.col(name).cast("string").alias(name) if name in texts
-        else F.unix_micros(name).alias(name) if name in {"start", "end"}
-        else F.col(name)
-        for name in frame.columns if name not in {"emitted", "delivered", "part"}
-    ]  # fmt: skip
+    fields: list[Column | str] = [
+        "symbol",
+        "width",
+        *(F.unix_micros(name).alias(name) for name in ("start", "end")),
+        *(F.col(name).cast("string").alias(name) for name in ("open", "high", "low", "close")),
+        "volume",
+        *(F.col(name).cast("string").alias(name) for name in ("notional", "vwap")),
+        "trades",
+        "first_sequence",
+        "last_sequence",
+        "missing",
+    ]
     return frame.select(F.col("symbol").alias("key"), F.to_json(F.struct(*fields)).alias("value"))
 
 

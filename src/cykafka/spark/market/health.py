@@ -16,26 +16,27 @@ PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 ACCURACY = 10_000
 
 
-def health(ticks: DataFrame, settings: MarketSettings) -> DataFrame:
+def health(ticks: DataFrame, settings: MarketSettings, *, live: bool = True) -> DataFrame:
     """Count records and measure latencies, over intervals of arrival in Kafka.
 
     Args:
         ticks: Records with a verdict, as `read_ticks` gives them; a stream or a batch.
         settings: Settings.
+        live: Whether the records are taken soon after they came, so that how long ago that was is a latency;
+            False for a batch over old ones.
 
     Returns:
         One row for all symbols (``symbol`` null) and one for each: ``start``, ``end``, ``symbol``,
         ``records``; ``malformed`` (which includes invalid ones), ``late`` and ``future`` among them;
         ``duplicates`` and ``out_of_order`` (ticks whose sequence is below that of one before them in the
         interval; null for all symbols); ``feed``: microseconds from the event to Kafka, and ``queue``: from
-        Kafka to the micro-batch that takes the record (null in a batch), each a struct of p50, p90, p99, p999
+        Kafka to the micro-batch that takes the record (null if not `live`), each a struct of p50, p90, p99, p999
         and max.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    queue = F.unix_micros(F.current_timestamp()) - F.unix_micros("arrived")
-    # A back-fill comes long after the records: how long it is ago is no latency.
-    queue = queue if ticks.isStreaming else F.lit(None).cast("bigint")
+    waited = F.unix_micros(F.current_timestamp()) - F.unix_micros("arrived")
+    queue = waited if live else F.lit(None).cast("bigint")
     everyone = F.lit(None).cast("string")
     scopes = F.when(F.col("symbol").isNull(), F.array(everyone)).otherwise(F.array(everyone, F.col("symbol")))
     arrival = F.struct("partition", "offset", "sequence", "event_time")

@@ -10,7 +10,7 @@ from cykafka.spark.errors import OptionError
 from cykafka.spark.options import Delivery, parse_duration
 
 #: Start of the names by which Spark's configuration holds settings (Declarative Pipelines).
-CONFIGURATION_PREFIX = "cykafka.market."
+CONFIGURATION_PREFIX = "spark.cykafka.market."
 
 _UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"), (1, "ms"))
 
