@@ -22,6 +22,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+sys.path.insert(0, str(ROOT / "librdkafka"))
 sys.path.insert(0, str(HERE))
 
 import chroots  # noqa: E402
