@@ -1,0 +1,5 @@
+"""``python -m cykafka.cli``."""
+
+from cykafka.cli import main
+
+main()
