@@ -45,6 +45,21 @@ _OWN_HEADERS = frozenset(
 )
 
 _LONGEST_TEXT = 8192
+#: Properties of a client that say where the cluster is and how to get in.
+_CONNECTION = (
+    "bootstrap.",
+    "broker.",
+    "client.",
+    "enable.sasl.",
+    "enable.ssl.",
+    "https.",
+    "metadata.broker.list",
+    "oauth",
+    "sasl.",
+    "security.",
+    "socket.",
+    "ssl.",
+)
 _NO_ERROR = frozenset({KafkaError._PARTITION_EOF, KafkaError._MAX_POLL_EXCEEDED})
 
 RebalanceCallback = Callable[[Any, list[TopicPartition]], object]
@@ -218,12 +233,7 @@ class RetryingConsumer:
             NewTopic(name, num_partitions, replication_factor)
             for name in dict.fromkeys([*self.retry_topics, *dead_letters])
         ]
-        # The properties of a client that say where the cluster is and how to get in; others are of consumers only.
-        config = {
-            name: value
-            for name, value in self.consumer._config.items()
-            if name == "bootstrap.servers" or name.startswith(("security.", "sasl.", "ssl.", "oauth", "client.id"))
-        }
+        config = {name: value for name, value in self.consumer._config.items() if name.startswith(_CONNECTION)}
         with AdminClient(config) as admin:
             for future in admin.create_topics(new, request_timeout=timeout).values():
                 try:

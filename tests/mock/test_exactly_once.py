@@ -8,11 +8,13 @@ import pytest
 from cykafka import (
     AbortableException,
     Consumer,
+    DeserializingConsumer,
     FatalException,
     KafkaError,
     KafkaException,
     Producer,
     RetriableException,
+    SerializingProducer,
     TopicPartition,
 )
 from cykafka._rdkafka.core import group_metadata_generation
@@ -348,3 +350,39 @@ def test_the_generation_of_group_metadata(make_session):
         group_metadata_generation(None)
     with pytest.raises(KafkaException):
         group_metadata_generation(b"nonsense")
+
+
+def test_clients_that_serialize(mock_cluster, source, make_consumer):
+    """A message that cannot be deserialized is in the batch with its error, and does not stop the session."""
+
+    def number(data, context):
+        return {"number": int(data)} if data != b"7" else int("seven")
+
+    common = {"bootstrap.servers": mock_cluster.bootstrap_servers}
+    consumer = DeserializingConsumer(
+        {
+            **common,
+            "group.id": "group",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "value.deserializer": number,
+        }
+    )
+    producer = SerializingProducer(
+        {**common, "transactional.id": "tx", "value.serializer": lambda value, context: str(value).encode()}
+    )
+    broken = []
+    with consumer, producer, ExactlyOnceSession(consumer, producer, [source]) as session:
+        done = 0
+        while done < 20:
+            with session.transaction(timeout=20.0) as transaction:
+                for message in transaction:
+                    if message.error() is None:
+                        transaction.produce("sink", message.value()["number"] * 2, partition=0)
+                    else:
+                        broken.append((message.error().code(), message.value()))
+            done += len(transaction) if transaction.committed else 0
+    assert broken == [(KafkaError._VALUE_DESERIALIZATION, b"7")]
+    reader = make_consumer(group_id="reader")
+    reader.assign([TopicPartition("sink", 0, 0)])
+    assert sorted(int(m.value()) for m in take(reader, 19)) == [i * 2 for i in range(20) if i != 7]

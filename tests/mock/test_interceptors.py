@@ -148,6 +148,41 @@ def test_failing_ones_break_nothing(make_producer, make_consumer, unraised):
     assert unraised[:6] == ["send", "send", "ack", "ack", "consume", "commit"]
 
 
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("topic", None),
+        ("value", 5),
+        ("key", 5.0),
+        ("partition", "1"),
+        ("timestamp", b""),
+        ("headers", 5),
+        ("headers", {"a": "b"}),
+        ("headers", [("a", 5)]),
+        ("headers", ["ab"]),
+        ("headers", [(b"a", "b")]),
+    ],
+)
+def test_what_they_set_wrongly_is_undone(make_producer, unraised, name, wrong):
+    class Setting(ProducerInterceptor):
+        def on_send(self, record):
+            setattr(record, name, wrong)
+
+    producer = make_producer(Setting())
+    message = producer.send("topic", b"v", "k", 1, 5, {"h": "x"}).result(20)
+    assert (message.value(), message.key(), message.partition(), message.headers()) == (b"v", b"k", 1, [("h", b"x")])
+    assert len(unraised) == 1
+    assert name in unraised[0]
+
+
+def test_no_headers_may_be_none(make_producer):
+    class Dropping(ProducerInterceptor):
+        def on_send(self, record):
+            record.headers = None
+
+    assert make_producer(Dropping(), Dropping()).send("topic", b"v", headers={"h": "x"}).result(20).headers() is None
+
+
 def test_a_message_that_is_refused_is_acknowledged_with_its_error(make_producer):
     seen = []
 

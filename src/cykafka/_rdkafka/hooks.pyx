@@ -130,6 +130,36 @@ cdef ConsumerHooks take_consumer_hooks(dict config):
     return hooks
 
 
+cdef inline bint _is_data(object value) noexcept:
+    return value is None or isinstance(value, (bytes, str)) or PyObject_CheckBuffer(value)
+
+
+cdef int _check_record(ProducerRecord record, tuple before) except -1:
+    """Raise if an interceptor has put something into a record that cannot be produced."""
+    topic, value, key, partition, timestamp, headers = before
+    if record.headers is None:
+        record.headers = []
+    for name, changed, fits in (
+            ("topic", record.topic is not topic, isinstance(record.topic, str)),
+            ("value", record.value is not value, _is_data(record.value)),
+            ("key", record.key is not key, _is_data(record.key)),
+            ("partition", record.partition is not partition, isinstance(record.partition, int)),
+            ("timestamp", record.timestamp is not timestamp, isinstance(record.timestamp, int)),
+            ("headers", record.headers != headers, _are_headers(record.headers))):
+        if changed and not fits:
+            raise TypeError(f"on_send() has set the record's {name} to {getattr(record, name)!r:.100}")
+    return 0
+
+
+cdef bint _are_headers(object headers) except -1:
+    if not isinstance(headers, list):
+        return False
+    for pair in headers:
+        if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], str) and _is_data(pair[1])):
+            return False
+    return True
+
+
 cdef class ProducerHooks:
     """The partitioner and the interceptors of a producer."""
 
@@ -140,6 +170,7 @@ cdef class ProducerHooks:
                       list(record.headers))
             try:
                 method(record)
+                _check_record(record, before)
             except Exception as exc:
                 (record.topic, record.value, record.key, record.partition, record.timestamp, record.headers) = before
                 report_unraisable(exc, method)
