@@ -156,14 +156,15 @@ def test_members_share_a_partition(make, producer):
     produce(producer, 20)
     consumers = [make({**EXPLICIT, "max.poll.records": 1}) for _ in range(2)]
     seen = []
-    end = time.monotonic() + 20
-    while len(seen) < 20:
-        assert time.monotonic() < end, f"only {len(seen)} of 20 messages"
+    end = time.monotonic() + 60
+    # At least once: what a member held while another joined may come to both.
+    while len(set(values(seen))) < 20:
+        assert time.monotonic() < end, f"only {values(seen)} of 20 messages"
         for consumer in consumers:
             for message in consumer.poll(0.05):
                 consumer.acknowledge(message)
                 seen.append(message)
-    assert values(seen) == list(range(20))
+    assert set(values(seen)) == set(range(20))
 
 
 def test_the_callback_gets_offsets_by_partition(make, producer):
