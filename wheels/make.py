@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -76,7 +77,20 @@ def call_in(interpreter: Interpreter, arguments: list[str], tree: Path, environm
     shown = include / interpreter.path.name / triplet
     if not shown.is_symlink():
         shown.symlink_to(f"../{triplet}")
-    environment = {**environment, "PATH": "/usr/bin:/usr/sbin"}
+    # It gets what it builds with from here: it need not reach, nor trust, what this machine does.
+    tools = BUILD / "tools"
+    requires = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+    fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    fetch += [
+        "--only-binary",
+        ":all:",
+        "--python-version",
+        interpreter.tag[2:],
+        "--platform",
+        f"linux_{platform.machine()}",
+    ]
+    call([*fetch, "--dest", str(tools), *requires], ROOT, dict(os.environ))
+    environment = {**environment, "PATH": "/usr/bin:/usr/sbin", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tools)}
     # Its pip is found only in virtual environments.
     for command in ([str(interpreter.path), "-m", "venv", "/tmp/build"], ["/tmp/build/bin/python", *arguments]):
         call(chroots.command(interpreter.root, command, mounts, str(tree)), ROOT, environment)
