@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 import uuid
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +73,25 @@ def session(folder: Path) -> SparkSession:
     made.sparkContext.setLogLevel("OFF")
     made.dataSource.register(PeerDataSource)
     return made
+
+
+def cpu_seconds(without: set[int]) -> float:
+    """Processor time that this process and all below it have used: Spark's JVM and its Python workers."""
+    parents: dict[int, int] = {}
+    used: dict[int, int] = {}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            pid, fields = int(file.parent.name), file.read_text().rpartition(")")[2].split()
+            # Processes that have ended count for the one that waited for them.
+            parents[pid], used[pid] = int(fields[1]), sum(map(int, fields[11:15]))
+    total = 0
+    for pid, ticks in used.items():
+        above = pid
+        while above in parents and above != os.getpid() and above not in without:
+            above = parents[above]
+        if above == os.getpid():
+            total += ticks
+    return total / os.sysconf("SC_CLK_TCK")
 
 
 class Benchmark:
@@ -167,25 +186,30 @@ def main() -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         server = stack.enter_context(running(KafkaServer(java_options=["-XX:TieredStopAtLevel=4", "-Xmx2g"])))
+        brokers = {int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
         spark = session(folder)
         stack.callback(spark.stop)
         bench = Benchmark(spark, server.bootstrap_servers, arguments.records, folder)
         results: dict[tuple[str, str], list[float]] = {}
+        processors: dict[tuple[str, str], list[float]] = {}
         # The first round warms up and does not count.
         for number in range(arguments.rounds + 1):
             for path in paths:
                 for subject in SUBJECTS[path]:
+                    before = cpu_seconds(brokers)
                     seconds = getattr(bench, path)(subject)
-                    load = os.getloadavg()[0]
-                    print(
-                        f"{number} {path:8}{subject:8}{seconds:9.3f} s   load {load:.1f}", file=sys.stderr, flush=True
-                    )
+                    cpu = cpu_seconds(brokers) - before
+                    told = f"{seconds:9.3f} s, {cpu:7.2f} s of processors, load {os.getloadavg()[0]:.1f}"
+                    print(f"{number} {path:8}{subject:8}{told}", file=sys.stderr, flush=True)
                     if number:
                         results.setdefault((path, subject), []).append(seconds)
-    print("| | subject | median s | quartiles | best |\n|---|---|---|---|---|")
-    for (path, subject), seconds in results.items():
-        low, middle, high = statistics.quantiles(seconds, n=4) if len(seconds) > 1 else seconds * 3
-        print(f"| {path} | {TITLES[subject]} | {middle:.3f} | {low:.3f} to {high:.3f} | {min(seconds):.3f} |")
+                        processors.setdefault((path, subject), []).append(cpu)
+    print("| | subject | median s | quartiles | best | processor s |\n|---|---|---|---|---|---|")
+    for (path, subject), taken in results.items():
+        low, middle, high = statistics.quantiles(taken, n=4) if len(taken) > 1 else taken * 3
+        cpu = statistics.median(processors[path, subject])
+        spread = f"{middle:.3f} | {low:.3f} to {high:.3f} | {min(taken):.3f} | {cpu:.2f}"
+        print(f"| {path} | {TITLES[subject]} | {spread} |")
 
 
 if __name__ == "__main__":

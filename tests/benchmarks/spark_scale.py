@@ -149,7 +149,7 @@ def main() -> None:
         server = stack.enter_context(running(KafkaServer(java_options=["-XX:TieredStopAtLevel=4", "-Xmx2g"])))
         servers = server.bootstrap_servers
         fill(servers, "large", 4_000_000)
-        fill(servers, "wide", 100 * arguments.partitions, arguments.partitions)
+        fill(servers, "wide", 30 * arguments.partitions, arguments.partitions)
         ask(servers, "wide")
         subprocess.run([sys.executable, "-m", "tests.benchmarks.spark_scale", "--read-one", servers], check=True)
         if not arguments.no_spark:

@@ -296,3 +296,42 @@ def test_read_committed_stream_waits_for_open_transactions(spark, kafka, topic, 
                 producer.abort_transaction(30)
         query.run(frame)
     assert texts(query.rows(spark)) == sorted(["True-0", "True-1", "True-2"] * 2)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"startingOffsetsByTimestamp": {0: 1_700_000_007_000, 1: 0}, "startingOffsetsByTimestampStrategy": "latest"},
+        {"startingTimestamp": 1_700_000_004_000, "startingOffsets": "latest", "maxRecordsPerPartition": 3},
+        {"startingOffsets": {0: 3, 1: -1}, "minPartitions": 5, "includeHeaders": "true"},
+    ],
+    ids=["by-timestamp", "timestamp", "offsets"],
+)
+def test_starts_and_splits_are_those_of_the_jvm_connector(spark, kafka, topic, tmp_path, options):
+    name = topic(partitions=2, config={"retention.ms": "-1"})
+    for number in range(12):
+        send(
+            kafka,
+            name,
+            [str(number)],
+            partition=number % 2,
+            timestamp=1_700_000_000_000 + number * 1000,
+            headers=[("h", b"1")],
+        )
+    options = {key: json.dumps({name: value}) if isinstance(value, dict) else value for key, value in options.items()}
+    found = {}
+    for form in (JVM, OURS):
+        query = Query(tmp_path / form)
+        # Small ranges would share a task here; the JVM connector does not know the option.
+        whole = {} if "minPartitions" in options else {"minRecordsPerPartition": "0"}
+        frame = read_stream(spark, form, kafka, assign=json.dumps({name: [0, 1]}), **options, **whole)
+        frame = frame.selectExpr("*", "spark_partition_id() as task")
+        query.run(frame)
+        collected = query.rows(spark)
+        tasks = {
+            task: [each.offset for each in collected if each.task == task] for task in {each.task for each in collected}
+        }
+        # Tasks are numbered as it happens.
+        found[form] = [each[:-1] for each in collected], sorted(tasks.values())
+    assert found[OURS] == found[JVM]
+    assert found[OURS][0]
