@@ -37,6 +37,7 @@ test-slow: build servers kerberos $(VENV)/.group-test  ## build, then run the te
 
 bench: build $(VENV)/.group-test $(VENV)/.group-bench  ## build, then measure against C and confluent-kafka
 	$(PY) -m tests.benchmarks
+	$(PY) -m tests.benchmarks.aio
 	$(PY) -m pytest tests/benchmarks -o addopts="--strict-markers" -m benchmark
 
 lint: $(VENV)/.group-lint  ## check format and style

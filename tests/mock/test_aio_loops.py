@@ -242,6 +242,21 @@ if child == 0:
     os._exit(0)
 os.waitpid(child, 0)
 
+async def fork_in_a_loop():
+    async with aio.Consumer({"bootstrap.servers": sys.argv[1], "group.id": "group"}) as consumer:
+        await consumer.list_topics(timeout=30)
+        child = os.fork()
+        if child == 0:
+            # Dropping the parent's client must not take the parent's loop away from it.
+            consumer.__del__()
+            os._exit(0)
+        os.waitpid(child, 0)
+        await consumer.list_topics(timeout=30)
+        consumer.wakeup()
+        assert await consumer.poll() is None
+
+asyncio.run(fork_in_a_loop())
+
 async def close():
     await producer.send("topic", "x")
     await producer.close()

@@ -39,6 +39,14 @@ def new_loop(kind: str) -> asyncio.AbstractEventLoop:
     return LoopWithoutReaders() if kind == "no readers" else asyncio.new_event_loop()
 
 
+async def _cancel_all() -> None:
+    """End what is left over, as `asyncio.run` does."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+
+
 KINDS = ("asyncio", "uvloop", "no readers")
 
 
@@ -61,6 +69,7 @@ class Runner:
         try:
             return loop.run_until_complete(asyncio.wait_for(main(), timeout))
         finally:
+            loop.run_until_complete(_cancel_all())
             loop.run_until_complete(loop.shutdown_asyncgens())
             loop.close()
 

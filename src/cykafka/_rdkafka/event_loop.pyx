@@ -17,7 +17,7 @@ def watch(Client client not None, int fd):
         RuntimeError: If the client is closed.
     """
     cdef cyk_handle_t *handle
-    if fd < 0 and client._closed:
+    if fd < 0 and (client._closed or client._generation != cyk_fork_generation):
         return
     handle = client._enter()
     client._in_event_loop = fd >= 0
@@ -164,12 +164,20 @@ def produce_future(Producer producer not None, future, topic, value, key, int32_
         producer._raise_produce_error(err)
 
 
-cdef int fail_future(object future, Message message) except -1:
+def set_aborting(Producer producer not None, bint aborting):
+    """Say whether a transaction is being aborted, so that futures of its messages need not be awaited."""
+    producer._aborting = aborting
+
+
+cdef int fail_future(Producer producer, object future, Message message) except -1:
     """Give a future the exception of its message."""
     message.detach()
     exception = make_exception(message._error)
     exception.message = message
     future.set_exception(exception)
+    if producer._aborting:
+        # Counts as retrieved, so that the loop does not report it.
+        future.exception()
     return 0
 
 

@@ -46,6 +46,8 @@ cdef class Producer(Client):
     cdef bint _hurrying
     # Callbacks are futures; what is called with (error, message) where one was cancelled before its message failed.
     cdef object _unseen_failure
+    # A transaction is being aborted: that its messages fail is no news.
+    cdef bint _aborting
     # Deliveries of produce_arrow() that are not complete, by the number in their messages' opaque; owned.
     cdef PyObject **_summaries
     cdef Py_ssize_t _next_summary

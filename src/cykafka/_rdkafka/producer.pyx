@@ -488,7 +488,7 @@ cdef class Producer(Client):
                     elif message._error is None:
                         callback.set_result(message)
                     else:
-                        fail_future(callback, message)
+                        fail_future(self, callback, message)
                     if not cyk_only_reference(<PyObject *>message):
                         # The callback kept it: copy what the event is about to free.
                         message.detach()

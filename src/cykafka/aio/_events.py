@@ -6,6 +6,7 @@ other. Where the loop cannot watch descriptors (`asyncio.ProactorEventLoop`), on
 
 import asyncio
 import contextlib
+import os
 import socket
 import threading
 import weakref
@@ -31,6 +32,7 @@ class QueueEvents:
         self._loop = loop
         self._serve = weakref.WeakMethod(serve)
         self._lock = threading.Lock()
+        self._pid = os.getpid()
         self._closed = False
         #: Whatever must live as long as the loop watches.
         self.keep: object = None
@@ -77,6 +79,10 @@ class QueueEvents:
         self.keep = None
         core.watch(self._client, -1)
         socket.close(self._writer)
+        if self._pid != os.getpid():
+            # A forked child: the loop, and what it watches, are the parent's.
+            self._reader.close()
+            return
         if not self._watched_by_loop:
             # The other end is gone, so the thread ends and closes this one.
             return

@@ -61,6 +61,10 @@ class _Reported:
         """Return True if the future is done."""
         return self._future.done()
 
+    def exception(self) -> BaseException | None:
+        """Look at the future's exception."""
+        return None if self._future.cancelled() else self._future.exception()
+
 
 class Producer(Client):
     """Produces messages from asyncio.
@@ -542,7 +546,11 @@ class Producer(Client):
 
         The futures of messages that were not delivered fail with _PURGE_QUEUE or _PURGE_INFLIGHT.
         """
-        await self._end_transaction(self._client.abort_transaction, timeout)
+        core.set_aborting(self._client, True)
+        try:
+            await self._end_transaction(self._client.abort_transaction, timeout)
+        finally:
+            core.set_aborting(self._client, False)
 
     async def _end_transaction(self, end: Callable[[float | None], None], timeout: float | None) -> None:
         await self._call(end, timeout)
