@@ -96,7 +96,7 @@ def command(root: Path, arguments: list[str], mounts: tuple[Path, ...] = (), fol
         mounts: Folders of this machine to show there under the same names, for this command only.
         folder: Working folder there.
     """
-    steps = []
+    steps = [f"mount -t proc proc {shlex.quote(f'{root}/proc')}"]
     for path in mounts:
         there = shlex.quote(f"{root}{path}")
         steps.append(f"mkdir -p {there} && mount --rbind {shlex.quote(str(path))} {there}")

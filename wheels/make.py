@@ -133,6 +133,8 @@ def build(interpreter: Interpreter, target: Target, tree: Path) -> Path:
         str(raw),
         ".",
     ]
+    # By this machine's tools: the Python may be one that has none.
+    call([sys.executable, "librdkafka/build.py"], tree, environment)
     if interpreter.root is None:
         call([str(interpreter.path), *arguments], tree, environment)
     else:
