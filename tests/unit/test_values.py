@@ -4,7 +4,10 @@ import copy
 import gc
 import json
 import pickle
+import re
 import time
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,7 @@ from cykafka import (
     Uuid,
 )
 from cykafka._rdkafka import core
+from cykafka.admin import AdminClient
 
 pytestmark = pytest.mark.unit
 
@@ -253,6 +257,38 @@ def test_partitioners_agree_with_the_peers_values():
 def test_a_bad_configuration_names_what_is_wrong(arguments, keywords, error, text):
     with pytest.raises(error, match=text):
         Producer(*arguments, **keywords)
+
+
+@pytest.mark.parametrize(
+    ("client", "callback", "instead"),
+    [
+        (Consumer, "rebalance_cb", "pass on_assign, on_revoke and on_lost to subscribe()"),
+        (Consumer, "offset_commit_cb", "use on_commit"),
+        (Producer, "dr_msg_cb", "use on_delivery"),
+        (Producer, "log_cb", "use logger"),
+        (Consumer, "on_delivery", "No such configuration property"),
+        (Producer, "on_commit", "No such configuration property"),
+        (AdminClient, "on_commit", "No such configuration property"),
+    ],
+)
+def test_a_callback_that_is_not_for_python_names_what_is(client, callback, instead):
+    with pytest.raises(KafkaException, match=re.escape(instead)) as caught:
+        client({"group.id": "g", callback: print})
+    assert caught.value.args[0] == KafkaError._INVALID_ARG
+
+
+def test_numbers_of_every_kind_are_values_of_properties():
+    for value in (5, 5.0, 5.5, Decimal("7.5"), Fraction(1, 2), "9"):
+        Producer({"linger.ms": value, "log_level": 0}).close()
+    # What is refused is shown as librdkafka was given it.
+    for value, text in ((Fraction(7, 2), "3.5"), (Decimal("1E+3"), "1000")):
+        with pytest.raises(KafkaException, match=text) as caught:
+            Producer({"security.protocol": value})
+        assert caught.value.args[0] == KafkaError._INVALID_ARG
+
+
+def test_properties_with_underscores_are_keyword_arguments_too():
+    Producer(bootstrap_servers="127.0.0.1:1", log_level=0, error_cb=print).close()
 
 
 def test_consumer_needs_a_group():

@@ -79,12 +79,12 @@ cdef object _as_property_value(str name, object value):
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() else repr(value)
-    if isinstance(value, _numbers.Number):
-        return str(value)
+    if isinstance(value, _numbers.Integral):
+        return str(int(value))
+    if isinstance(value, (_numbers.Real, _decimal.Decimal)):
+        # Neither "1/2" nor "1E+1": librdkafka reads what it can of a number and drops the rest.
+        number = float(value)
+        return str(int(number)) if number.is_integer() else repr(number)
     if isinstance(value, _os.PathLike):
         return _os.fspath(value)
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):

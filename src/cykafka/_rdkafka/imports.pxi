@@ -19,6 +19,7 @@ from libc.string cimport memcpy, memmove, memset, strcmp, strdup, strlen
 import atexit as _atexit
 import collections.abc as _abc
 import concurrent.futures as _futures
+import decimal as _decimal
 import logging as _logging
 import numbers as _numbers
 import os as _os
