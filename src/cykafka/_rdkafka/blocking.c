@@ -53,6 +53,8 @@ static void cyk_call_destroy(cyk_call_t *call) {
                 rd_kafka_error_destroy(call->error);
         if (call->metadata)
                 rd_kafka_metadata_destroy(call->metadata);
+        if (call->brokers)
+                rd_kafka_topic_partition_list_destroy(call->brokers);
         if (call->groups)
                 rd_kafka_group_list_destroy(call->groups);
         if (call->text)
@@ -179,6 +181,8 @@ static int cyk_call_attempt(cyk_call_t *call, int timeout_ms) {
                 call->error = error;
                 /* A commit that the user gave up is still waiting on its own thread. */
                 return error && rd_kafka_error_code(error) == RD_KAFKA_RESP_ERR__CONFLICT;
+        case CYK_CALL_WARMUP:
+                return cyk_call_warm_up(call, timeout_ms);
         case CYK_CALL_DESTROY:
                 cyk_handle_release(call->handle);
                 call->handle = NULL;
@@ -198,7 +202,8 @@ static int cyk_call_attempt(cyk_call_t *call, int timeout_ms) {
 
 static void cyk_call_perform(cyk_call_t *call) {
         int resumable = call->op == CYK_CALL_INIT_TRANSACTIONS || call->op == CYK_CALL_COMMIT_TRANSACTION ||
-                        call->op == CYK_CALL_ABORT_TRANSACTION || call->op == CYK_CALL_SHARE_CLOSE;
+                        call->op == CYK_CALL_ABORT_TRANSACTION || call->op == CYK_CALL_SHARE_CLOSE ||
+                        call->op == CYK_CALL_WARMUP;
         /* Sending offsets again is a new request, and seeking again a second seek: one piece only. */
         int single    = call->op == CYK_CALL_SEND_OFFSETS || call->op == CYK_CALL_SEEK ||
                      call->op == CYK_CALL_SHARE_COMMIT || call->op == CYK_CALL_STATISTICS;

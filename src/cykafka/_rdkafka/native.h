@@ -198,6 +198,7 @@ typedef enum {
         CYK_CALL_ABORT_TRANSACTION,
         CYK_CALL_SHARE_COMMIT,
         CYK_CALL_SHARE_CLOSE,
+        CYK_CALL_WARMUP, /* partitions: the topics */
         CYK_CALL_DESTROY
 } cyk_call_op_t;
 
@@ -214,6 +215,7 @@ typedef struct cyk_call_s {
         rd_kafka_error_t *error;
         const struct rd_kafka_metadata *metadata;
         const struct rd_kafka_group_list *groups;
+        rd_kafka_topic_partition_list_t *brokers; /* their ids as partitions of no topic */
         char *text;
         int64_t low;
         int64_t high;

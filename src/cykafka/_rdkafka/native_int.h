@@ -1,4 +1,4 @@
-/* What native.c, intercept.c, blocking.c, diagnostics.c and share.c share and nobody else sees; needs librdkafka's
+/* What native.c, blocking.c, diagnostics.c, latency.c, share.c and warmup.c share and nobody else sees; needs librdkafka's
  * internal headers. */
 #ifndef CYKAFKA_NATIVE_INT_H
 #define CYKAFKA_NATIVE_INT_H
@@ -45,6 +45,9 @@ struct cyk_handle_s {
 
 /* Destroys the queues and the client, leaving the collected events. */
 void cyk_handle_destroy_client(cyk_handle_t *h);
+
+/* Looks for timeout_ms whether all leaders are connected, and has them connected to. As cyk_call_attempt(). */
+int cyk_call_warm_up(cyk_call_t *call, int timeout_ms);
 
 void cyk_handle_forget_interceptors(cyk_handle_t *h);
 

@@ -398,6 +398,29 @@ cdef class Producer(Client):
         return produce_columns(self, topic, data, (key, value, headers, partition, timestamp, topic_column),
                                on_delivery, timeout)
 
+    def warmup(self, topics, timeout=-1):
+        """Connect to the leaders of all partitions of topics, so that the first message finds everything ready.
+
+        Asks for the partitions, has every leader connected to (with TLS and SASL), and waits until that is done; an
+        idempotent producer also gets its id. Call it again after a while without messages, or when leaders have moved:
+        it returns at once if nothing has changed.
+
+        Args:
+            topics: Topic names; one name may be given as it is.
+            timeout: Seconds to wait; -1 or None for no limit.
+
+        Returns:
+            list[int]: Ids of the brokers that lead the partitions, in order; all of them are connected.
+
+        Raises:
+            KafkaException: If a topic cannot be had, or not every leader could be reached in time (_TIMED_OUT, or why a
+                topic is not known yet); on wakeup() (_INTR).
+            TypeError: If a name is not a str.
+            KeyboardInterrupt: On Ctrl-C, within 50 ms.
+            RuntimeError: If the producer is closed.
+        """
+        return warm_up(self, topics, as_timeout_us(timeout))
+
     # Serving
 
     cdef int _serve_queue(self, cyk_handle_t *handle) except -1:

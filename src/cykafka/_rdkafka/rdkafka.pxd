@@ -509,6 +509,7 @@ cdef extern from "native.h" nogil:
         CYK_CALL_ABORT_TRANSACTION
         CYK_CALL_SHARE_COMMIT
         CYK_CALL_SHARE_CLOSE
+        CYK_CALL_WARMUP
         CYK_CALL_DESTROY
 
     ctypedef struct cyk_call_t:
@@ -522,6 +523,7 @@ cdef extern from "native.h" nogil:
         rd_kafka_error_t *error
         const rd_kafka_metadata_t *metadata
         const rd_kafka_group_list *groups
+        rd_kafka_topic_partition_list_t *brokers
         char *text
         int64_t low
         int64_t high
