@@ -51,7 +51,7 @@ class SerializingProducer(Producer, Generic[K, V]):
             on_delivery: Delivery callback.
             timestamp: Milliseconds since the epoch UTC; 0 for now.
             headers: Headers; serializers may add to them.
-            **kwargs: ``opaque`` and ``timeout``, as `Producer.produce`.
+            **kwargs: ``opaque``, ``timeout``, ``copy`` and ``deadline``, as `Producer.produce`.
 
         Raises:
             KeySerializationError, ValueSerializationError: If a serializer fails.

@@ -13,7 +13,9 @@ pytestmark = pytest.mark.broker
 def connections(statistics):
     """Return the ids of brokers that are up, with how often they have been connected to."""
     brokers = json.loads(statistics)["brokers"].values()
-    return {broker["nodeid"]: broker["connects"] for broker in brokers if broker["state"] == "UP" and broker["nodeid"] > 0}
+    return {
+        broker["nodeid"]: broker["connects"] for broker in brokers if broker["state"] == "UP" and broker["nodeid"] > 0
+    }
 
 
 @pytest.mark.parametrize("idempotent", [False, True])

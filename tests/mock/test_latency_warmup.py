@@ -86,7 +86,7 @@ def test_a_topic_that_is_not_there(brokers):
     brokers.set_topic_error("t", KafkaError.UNKNOWN_TOPIC_OR_PART)
     with Producer({"bootstrap.servers": brokers.bootstrap_servers}) as producer:
         with pytest.raises(KafkaException, match="leaders of 't'") as caught:
-            producer.warmup(["u", "t"], 0.5)
+            producer.warmup(["u", "t"], 3)
         assert caught.value.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART
 
 

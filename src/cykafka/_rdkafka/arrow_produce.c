@@ -351,7 +351,7 @@ static cyk_rows_status_t cyk_row_produce(cyk_rows_t *rows) {
         key       = cyk_cell_bytes(&rows->key, row, &key_len);
         value     = cyk_cell_bytes(&rows->value, row, &value_len);
         rows->err = cyk_produce(rows->rk, rkt, partition, RD_KAFKA_MSG_F_COPY, (void *)value, value_len, key, key_len,
-                                timestamp, headers, (void *)(uintptr_t)opaque);
+                                timestamp, 0, headers, (void *)(uintptr_t)opaque);
         if (likely(!rows->err))
                 return CYK_ROWS_DONE;
         if (headers)

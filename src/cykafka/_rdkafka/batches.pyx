@@ -40,6 +40,7 @@ cdef rd_kafka_resp_err_t _enqueue_row(Producer producer, object topic, dict row,
     if callback is not None and not callable(callback):
         raise TypeError(f"callback of message at index {index} must be callable, not {type(callback).__name__}")
     sending.copy = as_copy(row.get("copy"))
+    sending.deadline_us = as_deadline(row.get("deadline"))
     if producer._hooks is not None:
         return enqueue_hooked(producer, topic, value, key, partition, callback, timestamp, headers, opaque, sending,
                               timeout_us)
@@ -47,7 +48,8 @@ cdef rd_kafka_resp_err_t _enqueue_row(Producer producer, object topic, dict row,
         return producer._enqueue_waiting(topic, value, key, partition, callback, timestamp, headers, opaque, sending,
                                          timeout_us)
     if (type(value) is bytes and PyBytes_GET_SIZE(value) < ZERO_COPY_BYTES and (key is None or type(key) is bytes)
-            and timestamp == 0 and headers is None and opaque is None and sending.copy != KEEP):
+            and timestamp == 0 and headers is None and opaque is None and sending.copy != KEEP
+            and not sending.deadline_us):
         return producer._enqueue_bytes(topic, value, key, partition, callback)
     try:
         return producer._enqueue(topic, value, key, partition, callback, timestamp, headers, opaque, sending)

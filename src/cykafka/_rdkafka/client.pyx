@@ -107,7 +107,8 @@ cdef class Client:
         self._handle = handle
         if config.measure:
             self._histograms = {name: share_histogram(cyk_handle_histogram(handle, stage))
-                                for name, stage in _STAGES.items()}
+                                for name, stage in _STAGES.items()
+                                if kind == RD_KAFKA_PRODUCER or stage == CYK_STAGE_DELIVERY}
         self._native_name = decode_text(rd_kafka_name(rk))
         _open_clients.add(self)
         if self._logger is not None:
@@ -485,6 +486,22 @@ cdef class Client:
     def name(self):
         """Name of the client instance, as in librdkafka's logs: ``rdkafka#producer-1``."""
         return self._native_name
+
+    @property
+    def latency_histograms(self):
+        """Where the time of messages goes: a dict of `Histogram` objects, in microseconds; None if not measured.
+
+        Measured if the client was made with ``latency_histograms=True``; readable at any time, also after close().
+
+        Of a producer's delivered messages, recorded when their reports are served: ``enqueue`` is from produce() until
+        the message's request was written to the socket, ``wire`` from then until the broker's response,
+        ``acknowledgement`` from produce() until the response, and ``delivery`` from the response until the report is
+        served by poll() or a like method. Without acks (``acks=0``) there is no response, and nothing is recorded.
+
+        Of a consumer's messages there is ``delivery``: from the broker's response until poll() or consume() returns
+        the message.
+        """
+        return None if self._histograms is None else dict(self._histograms)
 
     @property
     def spin_us(self):

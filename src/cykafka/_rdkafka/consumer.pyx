@@ -158,6 +158,8 @@ cdef class Consumer(Client):
                 # Without waiting, and so without releasing the GIL: prefetched messages cost no thread switch.
                 native = cyk_consumer_take(handle)
                 if native is not NULL:
+                    if self._histograms is not None:
+                        cyk_handle_measure_messages(handle, &native, 1)
                     return self._take(native) if self._hooks is None else self._take_hooked(native)
                 if cyk_handle_pending(handle):
                     continue
@@ -224,6 +226,8 @@ cdef class Consumer(Client):
                 with nogil:
                     fetched = rd_kafka_consume_batch_queue(queue, 0, batch, wanted)
                 if fetched > 0:
+                    if self._histograms is not None:
+                        cyk_handle_measure_messages(handle, batch, fetched)
                     self._append_messages(result, batch, fetched)
                     count += fetched
                     if self._hooks is not None:

@@ -113,11 +113,14 @@ class _BackgroundThread(_threading.Thread):
 def _serve_in_background(Producer producer not None):
     """Serve what is there, then wait a moment for more; leaves wakeup() to those whom it is for."""
     cdef cyk_handle_t *handle = producer._enter()
+    cdef int64_t wait_us = 2 * SLICE_US
     try:
         producer._serve_queue(handle)
         if not producer._closed:
+            if producer._deadlines is not None:
+                wait_us = producer._deadlines.limit(wait_us)
             with nogil:
-                cyk_queue_wait(cyk_handle_queue(handle), 2 * SLICE_US, 0)
+                cyk_queue_wait(cyk_handle_queue(handle), wait_us, 0)
             producer._serve_meanwhile(handle)
     finally:
         producer._exit(handle)

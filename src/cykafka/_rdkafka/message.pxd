@@ -8,6 +8,9 @@ cdef class Message:
     cdef int64_t _offset
     cdef int64_t _timestamp
     cdef int64_t _latency_us
+    # The monotonic clock; 0 if not known.
+    cdef int64_t _sent_ns
+    cdef int64_t _received_ns
     cdef int32_t _partition
     cdef int32_t _leader_epoch
     cdef int16_t _delivery_count

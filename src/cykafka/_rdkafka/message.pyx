@@ -138,6 +138,23 @@ cdef class Message:
         """
         return self._latency_us / 1e6 if self._latency_us >= 0 else None
 
+    def sent_ns(self):
+        """Return when the request with the message was written to the socket, None for a consumed message.
+
+        The clock is that of ``time.monotonic_ns()``; resolution of a microsecond. None also for a message that was not
+        acknowledged by a broker.
+        """
+        return self._sent_ns or None
+
+    def received_ns(self):
+        """Return when the broker's response came: with this message, or with its acknowledgement in a delivery report.
+
+        It is read when the last byte of the response has been read from the socket, by the thread that reads it, in
+        nanoseconds of ``time.monotonic_ns()``: a clock that never jumps. As a time of day it is
+        ``time.time_ns() - time.monotonic_ns() + message.received_ns()``. None if there was no response.
+        """
+        return self._received_ns or None
+
     def leader_epoch(self):
         """Return the leader epoch of the offset, or None (KIP-320)."""
         return self._leader_epoch if self._leader_epoch >= 0 else None
@@ -250,6 +267,7 @@ cdef Message make_message(rd_kafka_message_t *native, object topic):
     message._timestamp = fields.timestamp
     message._timestamp_type = fields.timestamp_type
     message._leader_epoch = fields.leader_epoch
+    message._received_ns = fields.received_ns
     if native.payload is not NULL:
         message._value = PyBytes_FromStringAndSize(<const char *>native.payload, native.len)
     if native.key is not NULL:

@@ -464,6 +464,11 @@ rd_kafka_message_t *cyk_consumer_take(cyk_handle_t *h) {
         return rd_kafka_message_get(rko);
 }
 
+int64_t cyk_message_received_ns(const rd_kafka_message_t *message) {
+        const rd_kafka_op_t *rko = message->_private;
+        return rko->rko_u.fetch.rkbuf ? rko->rko_u.fetch.rkbuf->rkbuf_received_ns : 0;
+}
+
 void cyk_message_fields(const rd_kafka_message_t *message, cyk_fields_t *fields) {
         const rd_kafka_msg_t *rkm = (const rd_kafka_msg_t *)message;
         if (unlikely(message->err || !message->rkt || rd_kafka_rkt_is_lw(message->rkt))) {
@@ -471,8 +476,10 @@ void cyk_message_fields(const rd_kafka_message_t *message, cyk_fields_t *fields)
                 fields->timestamp              = rd_kafka_message_timestamp(message, &type);
                 fields->timestamp_type         = type;
                 fields->leader_epoch           = rd_kafka_message_leader_epoch(message);
+                fields->received_ns            = 0;
                 return;
         }
+        fields->received_ns    = cyk_message_received_ns(message);
         fields->timestamp      = rkm->rkm_timestamp;
         fields->timestamp_type = rkm->rkm_tstype;
         fields->leader_epoch   = rkm->rkm_u.consumer.leader_epoch;
@@ -486,6 +493,12 @@ void cyk_report_fields(const rd_kafka_message_t *message, int64_t now_us, cyk_re
         fields->timestamp_type    = message->err ? RD_KAFKA_TIMESTAMP_NOT_AVAILABLE : (int)rkm->rkm_tstype;
         fields->status            = (int)rkm->rkm_status;
         fields->latency_us        = rkm->rkm_ts_enq ? now_us - rkm->rkm_ts_enq : -1;
+}
+
+void cyk_report_stamps(const rd_kafka_event_t *reports, int64_t *sent_ns, int64_t *received_ns) {
+        const rd_kafka_Produce_result_t *result = reports->rko_u.dr.presult;
+        *received_ns                            = result ? result->received_ns : 0;
+        *sent_ns                                = *received_ns ? *received_ns - result->rtt * 1000 : 0;
 }
 
 
@@ -511,14 +524,15 @@ rd_kafka_resp_err_t cyk_produce(rd_kafka_t *rk,
                                 const void *key,
                                 size_t key_len,
                                 int64_t timestamp,
+                                int64_t deadline_us,
                                 rd_kafka_headers_t *headers,
                                 void *opaque) {
-        rd_kafka_vu_t vus[8];
+        rd_kafka_vu_t vus[9];
         rd_kafka_error_t *error;
         rd_kafka_resp_err_t err;
         size_t cnt = 0;
 
-        if (!timestamp && !headers) {
+        if (!timestamp && !headers && !deadline_us) {
                 if (rd_kafka_produce(rkt, partition, msgflags, payload, len, key, key_len, opaque) == -1)
                         return rd_kafka_last_error();
                 return RD_KAFKA_RESP_ERR_NO_ERROR;
@@ -541,6 +555,10 @@ rd_kafka_resp_err_t cyk_produce(rd_kafka_t *rk,
         if (timestamp) {
                 vus[cnt].vtype   = RD_KAFKA_VTYPE_TIMESTAMP;
                 vus[cnt++].u.i64 = timestamp;
+        }
+        if (deadline_us) {
+                vus[cnt].vtype   = RD_KAFKA_VTYPE_DEADLINE;
+                vus[cnt++].u.i64 = deadline_us;
         }
         if (headers) {
                 vus[cnt].vtype       = RD_KAFKA_VTYPE_HEADERS;

@@ -82,7 +82,7 @@ enum {
 /* Registers the collecting callbacks named by the mask; h becomes the configuration's opaque. */
 void cyk_conf_collect(rd_kafka_conf_t *conf, cyk_handle_t *h, int mask);
 
-/* librdkafka's threads (intercept.c); all before the client is made. */
+/* librdkafka's threads (latency.c); all before the client is made. */
 typedef enum { CYK_THREAD_MAIN = 0, CYK_THREAD_BACKGROUND, CYK_THREAD_BROKER, CYK_THREAD_KINDS } cyk_thread_kind_t;
 /* Whether the kernel lets the process use a CPU. */
 int cyk_cpu_usable(int cpu);
@@ -95,14 +95,16 @@ typedef enum {
         CYK_STAGE_ENQUEUE = 0,     /* from produce() until its request was written to the socket */
         CYK_STAGE_WIRE,            /* from then to the broker's response */
         CYK_STAGE_ACKNOWLEDGEMENT, /* from produce() to the response */
-        CYK_STAGE_DELIVERY,        /* from the response until its delivery report is served */
+        CYK_STAGE_DELIVERY,        /* from the response until the report, or the message, is handed over */
         CYK_STAGE_COUNT
 } cyk_stage_t;
 /* Measures them; before the client is made. Returns -1 without memory. */
 int cyk_handle_measure(cyk_handle_t *h);
 struct cyk_histogram_s *cyk_handle_histogram(const cyk_handle_t *h, cyk_stage_t stage);
-/* Ends the last stage of the messages in an event of delivery reports, none of which has been taken out. */
+/* Records the messages in an event of delivery reports, none of which has been taken out. */
 void cyk_handle_measure_reports(const cyk_handle_t *h, const rd_kafka_event_t *reports);
+/* Records consumed messages, of which there is the last stage only. */
+void cyk_handle_measure_messages(const cyk_handle_t *h, rd_kafka_message_t **messages, size_t count);
 
 /* Registers what the above asks for; does nothing if that is nothing. */
 void cyk_conf_intercept(rd_kafka_conf_t *conf, cyk_handle_t *h);
@@ -135,6 +137,7 @@ rd_kafka_message_t *cyk_consumer_take(cyk_handle_t *h);
 /* What a Message is made of, in one call. */
 typedef struct cyk_fields_s {
         int64_t timestamp;
+        int64_t received_ns; /* monotonic clock; 0 if it is no fetched message */
         int timestamp_type;
         int32_t leader_epoch;
 } cyk_fields_t;
@@ -148,13 +151,16 @@ typedef struct cyk_report_fields_s {
         int64_t latency_us;
 } cyk_report_fields_t;
 void cyk_report_fields(const rd_kafka_message_t *message, int64_t now_us, cyk_report_fields_t *fields);
+/* What the reports of an event have in common: when their request was written and its response read; 0 without one. */
+void cyk_report_stamps(const rd_kafka_event_t *reports, int64_t *sent_ns, int64_t *received_ns);
 
 /* Fork guard: a number that differs in every forked child. */
 extern volatile int cyk_fork_generation;
 /* Installs what a process has once: the fork guard and the message pool. Returns 0, or -1 if there is no memory. */
 int cyk_process_install(void);
 
-/* Enqueues one message; headers are owned by librdkafka on success only. */
+/* Enqueues one message; headers are owned by librdkafka on success only. deadline_us: rd_clock() from which on it is
+ * not sent any more, or 0. */
 rd_kafka_resp_err_t cyk_produce(rd_kafka_t *rk,
                                 rd_kafka_topic_t *rkt,
                                 int32_t partition,
@@ -164,6 +170,7 @@ rd_kafka_resp_err_t cyk_produce(rd_kafka_t *rk,
                                 const void *key,
                                 size_t key_len,
                                 int64_t timestamp,
+                                int64_t deadline_us,
                                 rd_kafka_headers_t *headers,
                                 void *opaque);
 

@@ -43,6 +43,9 @@ struct cyk_handle_s {
         size_t next_secret;
 };
 
+/* Of a fetched message. */
+int64_t cyk_message_received_ns(const rd_kafka_message_t *message);
+
 /* Destroys the queues and the client, leaving the collected events. */
 void cyk_handle_destroy_client(cyk_handle_t *h);
 

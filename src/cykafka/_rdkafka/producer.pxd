@@ -8,6 +8,8 @@ cdef enum:
 cdef struct Sending:
     # How a message is to be sent, besides what is in it.
     int copy
+    # The clock value from which on it must not be sent and is reported, 0 if it has none.
+    int64_t deadline_us
 
 
 cdef class TopicHandle:
@@ -24,6 +26,8 @@ cdef class Delivery:
     # The payload, if it is that of a buffer and not copied: the export keeps its owner from moving or freeing it.
     cdef Py_buffer view
     cdef bint has_view
+    # Its deadline, None if it has none.
+    cdef Timed timed
 
 
 cdef class Producer(Client):
@@ -39,6 +43,8 @@ cdef class Producer(Client):
     # What runs user code in produce(), and the thread that serves callbacks; None if there is none.
     cdef ProducerHooks _hooks
     cdef object _background
+    # None until a message has one.
+    cdef Deadlines _deadlines
     # Messages in the delivery report events that are being served right now, by this or by outer frames.
     cdef Py_ssize_t _reports_held
     cdef Py_ssize_t _reports_served
@@ -62,6 +68,7 @@ cdef class Producer(Client):
     cdef rd_kafka_resp_err_t _enqueue_bytes(self, object topic, object value, object key, int32_t partition,
                                             object callback) except *
     cdef int _serve_queue(self, cyk_handle_t *handle) except -1
+    cdef cyk_wait_t _wait(self, cyk_handle_t *handle, int64_t timeout_us) except? CYK_WAIT_TIMEOUT
     cdef int _serve_reports(self, rd_kafka_event_t *event) except -1
     cdef Py_ssize_t _outstanding(self, cyk_handle_t *handle) noexcept
     cdef bint _flush(self, cyk_handle_t *handle, int64_t deadline) except -1

@@ -148,7 +148,7 @@ cdef class Producer(Client):
                 sending.copy == KEEP or (sending.copy == KEEP_CONSTANT and value_span.size >= ZERO_COPY_BYTES
                                          and not (value_span.has_view and not value_span.view.readonly))):
             flags = 0
-        if opaque is None and flags:
+        if opaque is None and flags and not sending.deadline_us:
             if callback is not None:
                 message_opaque = <PyObject *>callback
         else:
@@ -161,6 +161,9 @@ cdef class Producer(Client):
                     delivery.view = value_span.view
                     delivery.has_view = True
                     value_span.has_view = False
+            if sending.deadline_us:
+                delivery.timed = make_timed(topic, value, &value_span, key, &key_span, partition, callback, headers,
+                                            opaque, flags != 0)
             message_opaque = <PyObject *>delivery
         if self._handle is NULL:
             # Reading the arguments, or a garbage collection meanwhile, ran code that closed the producer.
@@ -173,7 +176,7 @@ cdef class Producer(Client):
             Py_INCREF(<object>message_opaque)
         # Under the GIL on purpose: enqueueing takes only short locks that no thread waiting for the GIL holds.
         err = cyk_produce(cyk_handle_rk(self._handle), rkt, partition, flags, <void *>value_span.ptr, value_span.size,
-                          key_span.ptr, key_span.size, timestamp, native_headers, message_opaque)
+                          key_span.ptr, key_span.size, timestamp, sending.deadline_us, native_headers, message_opaque)
         release_span(&value_span)
         release_span(&key_span)
         if err != RD_KAFKA_RESP_ERR_NO_ERROR:
@@ -181,6 +184,10 @@ cdef class Producer(Client):
                 rd_kafka_headers_destroy(native_headers)
             if message_opaque is not NULL:
                 Py_DECREF(<object>message_opaque)
+        elif sending.deadline_us:
+            if self._deadlines is None:
+                self._deadlines = Deadlines.__new__(Deadlines)
+            self._deadlines.push(sending.deadline_us + DEADLINE_GRACE_US, delivery.timed)
         return err
 
     cdef rd_kafka_resp_err_t _enqueue_bytes(self, object topic, object value, object key, int32_t partition,
@@ -200,7 +207,7 @@ cdef class Producer(Client):
         return rd_kafka_last_error()
 
     def produce(self, topic, value=None, key=None, partition=-1, callback=None, on_delivery=None,
-                timestamp=0, headers=None, *, opaque=None, timeout=0, copy=None):
+                timestamp=0, headers=None, *, opaque=None, timeout=0, copy=None, deadline=None):
         """Enqueue a message; it is sent in the background.
 
         Args:
@@ -220,6 +227,10 @@ cdef class Producer(Client):
             copy: True to copy the payload; False to keep a reference to it until the delivery report instead, which
                 then must not change (the size of a bytearray cannot meanwhile). If None, payloads of 64 KiB or more
                 that cannot change (str, bytes, read-only buffers) are not copied.
+            deadline: Seconds from now by which the message is to be acknowledged; None for ``message.timeout.ms`` only.
+                After it the message is not sent any more, and if it has not been acknowledged it is reported as
+                _MSG_TIMED_OUT, at most 5 ms later if poll() is called: with the status ``not_persisted`` if it was
+                never sent, ``possibly_persisted`` if it was. What becomes of that later is not reported again.
 
         Raises:
             BufferError: If the queue is full (``queue.buffering.max.messages`` or ``.kbytes``): call poll().
@@ -248,13 +259,14 @@ cdef class Producer(Client):
             if native_timestamp < 0:
                 raise ValueError(f"timestamp must be >= 0 milliseconds, not {timestamp}")
         sending.copy = as_copy(copy)
+        sending.deadline_us = as_deadline(deadline)
         if self._hooks is not None:
             err = enqueue_hooked(self, topic, value, key, native_partition, on_delivery, native_timestamp, headers,
                                  opaque, sending, timeout_us)
             timeout_us = 0
         elif (type(value) is bytes and PyBytes_GET_SIZE(value) < ZERO_COPY_BYTES
               and (key is None or type(key) is bytes) and native_timestamp == 0 and headers is None
-              and opaque is None and sending.copy != KEEP):
+              and opaque is None and sending.copy != KEEP and not sending.deadline_us):
             err = self._enqueue_bytes(topic, value, key, native_partition, on_delivery)
         else:
             err = self._enqueue(topic, value, key, native_partition, on_delivery, native_timestamp, headers, opaque,
@@ -329,7 +341,8 @@ cdef class Producer(Client):
         Args:
             topic: Topic name.
             messages: List of dicts with the optional keys ``value``, ``key``, ``partition``, ``timestamp`` (ms),
-                ``headers``, ``callback`` or ``on_delivery``, ``opaque`` and ``copy``; meanings as in `produce`.
+                ``headers``, ``callback`` or ``on_delivery``, ``opaque``, ``copy`` and ``deadline``; meanings as in
+                `produce`.
             partition: Partition of messages that name none.
             callback: Same as on_delivery.
             on_delivery: Delivery callback of messages that have none.
@@ -449,7 +462,14 @@ cdef class Producer(Client):
         if cyk_handle_pending(handle):
             # Throttle events arrive as a callback inside rd_kafka_queue_poll(), not as an event.
             served += self._serve_pending(handle)
+        if self._deadlines is not None and self._deadlines.length:
+            served += serve_deadlines(self)
         return served
+
+    cdef cyk_wait_t _wait(self, cyk_handle_t *handle, int64_t timeout_us) except? CYK_WAIT_TIMEOUT:
+        if self._deadlines is not None:
+            timeout_us = self._deadlines.limit(timeout_us)
+        return Client._wait(self, handle, timeout_us)
 
     cdef int _serve_reports(self, rd_kafka_event_t *event) except -1:
         """Run the delivery callbacks of one event and destroy it; returns the number of messages.
@@ -468,6 +488,8 @@ cdef class Producer(Client):
         cdef object owner, callback, opaque
         cdef object first_exception = None
         cdef int64_t now_us = cyk_clock_us()
+        cdef int64_t sent_ns, received_ns
+        cyk_report_stamps(event, &sent_ns, &received_ns)
         self._reports_held += count
         # One try around the loop, entered again after an exception: a try for each message would cost more than
         # what is done for it.
@@ -494,6 +516,9 @@ cdef class Producer(Client):
                         Py_DECREF(owner)
                         callback = owner
                         if type(owner) is Delivery:
+                            if (<Delivery>owner).timed is not None and not (<Delivery>owner).timed.settle():
+                                # Reported at its deadline.
+                                continue
                             callback = (<Delivery>owner).callback
                             opaque = (<Delivery>owner).opaque
                             if callback is None:
@@ -504,6 +529,8 @@ cdef class Producer(Client):
                         last_topic = native.rkt
                         topic = decode_name(rd_kafka_topic_name(native.rkt))
                     message = borrow_report(native, topic, now_us, message)
+                    message._sent_ns = sent_ns
+                    message._received_ns = received_ns
                     if message._opaque is not opaque:
                         message._opaque = opaque
                     if self._unseen_failure is None:
@@ -652,17 +679,6 @@ cdef class Producer(Client):
             check_err(err, "Purge failed")
         finally:
             self._exit(handle)
-
-    @property
-    def latency_histograms(self):
-        """Where the time of delivered messages goes: a dict of `Histogram` objects, in microseconds; None if not measured.
-
-        Measured if the client was made with ``latency_histograms=True``; readable at any time, also after close().
-        ``enqueue`` is from produce() until the message's request was written to the socket, ``wire`` from then until
-        the broker's response, ``acknowledgement`` from produce() until the response, and ``delivery`` from the response
-        until the delivery report is served by poll() or a like method. Without acks (``acks=0``) there is no ``wire``.
-        """
-        return None if self._histograms is None else dict(self._histograms)
 
     def __len__(self):
         if self._handle is NULL or self._generation != cyk_fork_generation:
@@ -923,6 +939,7 @@ cdef class Producer(Client):
         self._topics.clear()
         self._last_topic = None
         self._last_native_topic = NULL
+        self._deadlines = None
         return 0
 
     def __enter__(self):

@@ -61,6 +61,7 @@ cdef extern from "rdkafka.h" nogil:
         RD_KAFKA_RESP_ERR__CONFLICT
         RD_KAFKA_RESP_ERR__FATAL
         RD_KAFKA_RESP_ERR__INTR
+        RD_KAFKA_RESP_ERR__MSG_TIMED_OUT
         RD_KAFKA_RESP_ERR__NOENT
         RD_KAFKA_RESP_ERR__NO_OFFSET
         RD_KAFKA_RESP_ERR__PARTITION_EOF
@@ -446,6 +447,7 @@ cdef extern from "native.h" nogil:
     int cyk_handle_measure(cyk_handle_t *h) noexcept
     cyk_histogram_t *cyk_handle_histogram(const cyk_handle_t *h, cyk_stage_t stage) noexcept
     void cyk_handle_measure_reports(const cyk_handle_t *h, const rd_kafka_event_t *reports) noexcept
+    void cyk_handle_measure_messages(const cyk_handle_t *h, rd_kafka_message_t **messages, size_t count) noexcept
 
     void cyk_conf_intercept(rd_kafka_conf_t *conf, cyk_handle_t *h) noexcept
 
@@ -468,6 +470,7 @@ cdef extern from "native.h" nogil:
 
     ctypedef struct cyk_fields_t:
         int64_t timestamp
+        int64_t received_ns
         int timestamp_type
         int32_t leader_epoch
     void cyk_message_fields(const rd_kafka_message_t *message, cyk_fields_t *fields) noexcept
@@ -479,13 +482,16 @@ cdef extern from "native.h" nogil:
         int64_t latency_us
     void cyk_report_fields(const rd_kafka_message_t *message, int64_t now_us, cyk_report_fields_t *fields) noexcept
 
+    void cyk_report_stamps(const rd_kafka_event_t *reports, int64_t *sent_ns, int64_t *received_ns) noexcept
+
     int cyk_fork_generation
     bint cyk_message_has_headers(const rd_kafka_message_t *message) noexcept
     int cyk_process_install() noexcept
 
     rd_kafka_resp_err_t cyk_produce(rd_kafka_t *rk, rd_kafka_topic_t *rkt, int32_t partition, int msgflags,
                                     void *payload, size_t len, const void *key, size_t key_len,
-                                    int64_t timestamp, rd_kafka_headers_t *headers, void *opaque) noexcept
+                                    int64_t timestamp, int64_t deadline_us, rd_kafka_headers_t *headers,
+                                    void *opaque) noexcept
 
     int32_t cyk_topic_partition_count(rd_kafka_topic_t *rkt, rd_kafka_resp_err_t *err) noexcept
     int32_t cyk_topic_await_partitions(rd_kafka_topic_t *rkt, int64_t timeout_us, rd_kafka_resp_err_t *err) noexcept

@@ -9,15 +9,18 @@
 /* How long a look at the brokers lasts at most, so that an abandoned call ends soon. */
 #define CYK_WARMUP_PAUSE_MS 50
 
-/* Asks for a topic's partitions and their leaders. Returns true once it is known, with call->err if that is an error. */
-static int cyk_topic_known(cyk_call_t *call, rd_kafka_topic_t *rkt, int timeout_ms) {
+/* Asks for a topic's partitions and their leaders. Returns true once it is known, with call->err if that is an error.
+ * What an earlier question was answered says more than that the last one was not. */
+static int cyk_topic_known(cyk_call_t *call, rd_kafka_resp_err_t *last, rd_kafka_topic_t *rkt, int timeout_ms) {
         const struct rd_kafka_metadata *metadata;
         const rd_kafka_metadata_topic_t *topic;
         int i;
 
         call->err = rd_kafka_metadata(call->handle->rk, 0, rkt, &metadata, timeout_ms);
-        if (call->err)
+        if (call->err) {
+                call->err = *last ? *last : call->err;
                 return 0;
+        }
         topic     = metadata->topic_cnt ? &metadata->topics[0] : NULL;
         call->err = topic ? topic->err : RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
         for (i = 0; !call->err && i < topic->partition_cnt; i++) {
@@ -25,6 +28,7 @@ static int cyk_topic_known(cyk_call_t *call, rd_kafka_topic_t *rkt, int timeout_
                         call->err = RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
         }
         rd_kafka_metadata_destroy(metadata);
+        *last = call->err;
         /* A topic that is just being made is unknown for a while, then without leaders. */
         return call->err != RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART &&
                call->err != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE;
@@ -92,7 +96,7 @@ int cyk_call_warm_up(cyk_call_t *call, int timeout_ms) {
                         return 0;
                 }
                 left_ms = (int)((end - rd_clock()) / 1000);
-                missing = !cyk_topic_known(call, rkt, RD_MAX(left_ms, 1));
+                missing = !cyk_topic_known(call, &elem->err, rkt, RD_MAX(left_ms, 1));
                 rd_kafka_topic_destroy(rkt);
                 if (missing)
                         return 1;

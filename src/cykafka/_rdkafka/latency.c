@@ -1,6 +1,6 @@
 /*
- * What runs on librdkafka's own threads through its interceptors: their affinity and names, and the stages of a
- * message's way to the broker. Nothing is registered unless it was asked for. See native.h for the rules.
+ * What is done for latency's sake, if it was asked for: affinity and names of librdkafka's threads, by an interceptor
+ * that runs on them, and measuring the stages of a message's way. See native.h for the rules.
  */
 #include "native_int.h"
 
@@ -108,11 +108,6 @@ static rd_kafka_resp_err_t cyk_on_thread_start(rd_kafka_t *rk,
 
 /* ---- Stages ---- */
 
-/* The response that this broker thread is handling: when it came, and how long after its request had been sent.
- * librdkafka acknowledges the messages of a request on the thread that has just received the response. */
-static __thread rd_ts_t cyk_response_clock;
-static __thread int64_t cyk_response_rtt;
-
 int cyk_handle_measure(cyk_handle_t *h) {
         int i;
         h->stages = rd_calloc(1, sizeof(*h->stages));
@@ -129,78 +124,43 @@ struct cyk_histogram_s *cyk_handle_histogram(const cyk_handle_t *h, cyk_stage_t 
         return h->stages ? h->stages->histograms[stage] : NULL;
 }
 
-static rd_kafka_resp_err_t cyk_on_response_received(rd_kafka_t *rk,
-                                                    int sockfd,
-                                                    const char *brokername,
-                                                    int32_t brokerid,
-                                                    int16_t ApiKey,
-                                                    int16_t ApiVersion,
-                                                    int32_t CorrId,
-                                                    size_t size,
-                                                    int64_t rtt,
-                                                    rd_kafka_resp_err_t err,
-                                                    void *opaque) {
-        if (ApiKey == RD_KAFKAP_Produce) {
-                cyk_response_clock = rd_clock();
-                cyk_response_rtt   = rtt;
-        }
-        (void)rk;
-        (void)sockfd;
-        (void)brokername;
-        (void)brokerid;
-        (void)ApiVersion;
-        (void)CorrId;
-        (void)size;
-        (void)err;
-        (void)opaque;
-        return RD_KAFKA_RESP_ERR_NO_ERROR;
-}
-
-static rd_kafka_resp_err_t cyk_on_acknowledgement(rd_kafka_t *rk, rd_kafka_message_t *message, void *opaque) {
-        const cyk_stages_t *stages = ((cyk_handle_t *)opaque)->stages;
-        rd_kafka_msg_t *rkm        = (rd_kafka_msg_t *)message;
-        rd_ts_t since;
-        (void)rk;
-        if (message->err)
-                return RD_KAFKA_RESP_ERR_NO_ERROR;
-        since = cyk_response_clock - rkm->rkm_ts_enq;
-        /* Without acks there is no response, and no time on the wire to tell apart. */
-        if (cyk_response_rtt >= 0) {
-                cyk_histogram_record(stages->histograms[CYK_STAGE_ENQUEUE], since - cyk_response_rtt, 1);
-                cyk_histogram_record(stages->histograms[CYK_STAGE_WIRE], cyk_response_rtt, 1);
-        } else {
-                cyk_histogram_record(stages->histograms[CYK_STAGE_ENQUEUE], since, 1);
-        }
-        cyk_histogram_record(stages->histograms[CYK_STAGE_ACKNOWLEDGEMENT], since, 1);
-        /* The message is done with and will not back off any more: a place for its stamp. */
-        rkm->rkm_u.producer.ts_backoff = cyk_response_clock;
-        return RD_KAFKA_RESP_ERR_NO_ERROR;
-}
-
 void cyk_handle_measure_reports(const cyk_handle_t *h, const rd_kafka_event_t *reports) {
         const rd_kafka_msg_t *rkm;
-        rd_ts_t now;
-        if (likely(!h->stages))
+        int64_t sent_ns, received_ns;
+        rd_ts_t received, delivery, wire;
+        if (likely(!h->stages) || reports->rko_err)
                 return;
-        now = rd_clock();
+        cyk_report_stamps(reports, &sent_ns, &received_ns);
+        if (!received_ns)
+                return;
+        received = received_ns / 1000;
+        wire     = (received_ns - sent_ns) / 1000;
+        delivery = (rd_clock_ns() - received_ns) / 1000;
         TAILQ_FOREACH(rkm, &reports->rko_u.dr.msgq.rkmq_msgs, rkm_link) {
-                if (!rkm->rkm_err && !reports->rko_err)
-                        cyk_histogram_record(h->stages->histograms[CYK_STAGE_DELIVERY],
-                                             now - rkm->rkm_u.producer.ts_backoff, 1);
+                if (rkm->rkm_err)
+                        continue;
+                cyk_histogram_record(h->stages->histograms[CYK_STAGE_ENQUEUE], received - wire - rkm->rkm_ts_enq, 1);
+                cyk_histogram_record(h->stages->histograms[CYK_STAGE_WIRE], wire, 1);
+                cyk_histogram_record(h->stages->histograms[CYK_STAGE_ACKNOWLEDGEMENT], received - rkm->rkm_ts_enq, 1);
+                cyk_histogram_record(h->stages->histograms[CYK_STAGE_DELIVERY], delivery, 1);
         }
 }
 
-/* ---- Both ---- */
+void cyk_handle_measure_messages(const cyk_handle_t *h, rd_kafka_message_t **messages, size_t count) {
+        int64_t now_ns = rd_clock_ns();
+        size_t i;
+        for (i = 0; i < count; i++) {
+                if (!messages[i]->err)
+                        cyk_histogram_record(h->stages->histograms[CYK_STAGE_DELIVERY],
+                                             (now_ns - cyk_message_received_ns(messages[i])) / 1000, 1);
+        }
+}
+
+/* ---- Setting up ---- */
 
 static rd_kafka_resp_err_t cyk_on_new(
     rd_kafka_t *rk, const rd_kafka_conf_t *conf, void *opaque, char *errstr, size_t errstr_size) {
-        const cyk_handle_t *h = opaque;
-        if (h->threads)
-                rd_kafka_interceptor_add_on_thread_start(rk, "cykafka", cyk_on_thread_start, opaque);
-        if (h->stages) {
-                rd_kafka_interceptor_add_on_response_received(rk, "cykafka", cyk_on_response_received, opaque);
-                rd_kafka_interceptor_add_on_acknowledgement(rk, "cykafka", cyk_on_acknowledgement, opaque);
-        }
+        rd_kafka_interceptor_add_on_thread_start(rk, "cykafka", cyk_on_thread_start, opaque);
         (void)conf;
         (void)errstr;
         (void)errstr_size;
@@ -208,7 +168,7 @@ static rd_kafka_resp_err_t cyk_on_new(
 }
 
 void cyk_conf_intercept(rd_kafka_conf_t *conf, cyk_handle_t *h) {
-        if (h->threads || h->stages)
+        if (h->threads)
                 rd_kafka_conf_interceptor_add_on_new(conf, "cykafka", cyk_on_new, h);
 }
 
