@@ -297,6 +297,11 @@ class Client:
         return self._client.name
 
     @property
+    def latency_histograms(self) -> dict[str, core.Histogram] | None:
+        """Where the time of messages goes; as `cykafka.Producer.latency_histograms`."""
+        return self._client.latency_histograms
+
+    @property
     def closed(self) -> bool:
         """True once the client has been closed."""
         return self._client.closed

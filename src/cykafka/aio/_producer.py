@@ -504,10 +504,9 @@ class Producer(Client):
         """
         await self._call(self._client.purge, in_queue, in_flight, blocking)
 
-    @property
-    def latency_histograms(self) -> dict[str, core.Histogram] | None:
-        """Where the time of delivered messages goes; as `cykafka.Producer.latency_histograms`."""
-        return self._client.latency_histograms
+    async def warmup(self, topics: Iterable[str], timeout: float | None = -1) -> list[int]:
+        """Connect to the leaders of topics before the first message; as `cykafka.Producer.warmup`."""
+        return await self._call(self._client.warmup, topics, timeout)
 
     def __len__(self) -> int:
         """Return the number of messages that wait for their delivery report."""
