@@ -1,5 +1,10 @@
 """Sphinx configuration; built with warnings as errors by `make docs`."""
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
 from cykafka import __version__
 
 project = "cykafka"
@@ -7,7 +12,8 @@ author = "the cykafka authors"
 copyright = "2026, the cykafka authors"
 version = release = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "configuration"]
+myst_enable_extensions = ["deflist"]
 exclude_patterns = ["_build"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 html_theme = "furo"
