@@ -153,10 +153,12 @@ def cache_root() -> Path:
 def link_libraries(loader: Path) -> list[str]:
     """Return the linker's options for the libraries that librdkafka uses.
 
-    The loader by its path: Python's own options may name the system's folder, and its libsasl2, before ours.
+    Archives of ours by their path: Python's own options may name the system's folder, and its libraries, before ours.
     """
     names = LIBRARIES if sys.platform == "darwin" else (*LIBRARIES, *LINUX_LIBRARIES)
-    return [str(loader / LOADER_ARCHIVE), *(f"-l{name}" for name in names)]
+    prefix = static_prefix()
+    archives = {path.stem.removeprefix("lib"): str(path) for path in (prefix / "lib").glob("*.a")} if prefix else {}
+    return [str(loader / LOADER_ARCHIVE), *(archives.get(name, f"-l{name}") for name in names)]
 
 
 def run(command: list[str], folder: Path, environment: dict[str, str], log: Path) -> None:
@@ -183,7 +185,7 @@ def probe_features(root: Path, loader: Path, sanitize: str) -> list[str]:
         (Path(folder) / "probe.c").write_text(source)
         command = [*compiler(), "-o", str(program), str(program) + ".c", f"-I{root / 'src'}"]
         command += [f"-fsanitize={sanitize}"] if sanitize else []
-        command += [str(root / "src" / "librdkafka.a"), *library_folders(loader), *link_libraries(loader)]
+        command += [str(root / "src" / "librdkafka.a"), *link_libraries(loader)]
         command += shlex.split(os.environ.get("LDFLAGS", ""))
         linked = subprocess.run(command, capture_output=True, text=True, check=False)
         if linked.returncode != 0:
@@ -272,7 +274,7 @@ def ensure(sanitize: str = "") -> Library:
     return Library(
         root=root,
         compile_flags=[f"-I{root / 'src'}", f"-I{root}", f"-I{HERE}", *cppflags()],
-        link_flags=[str(root / "src" / "librdkafka.a"), *library_folders(loader), *link_libraries(loader)],
+        link_flags=[str(root / "src" / "librdkafka.a"), *link_libraries(loader)],
         record=record,
     )
 

@@ -15,6 +15,8 @@ import report
 import sources
 import targets
 
+import build
+
 pytestmark = pytest.mark.unit
 
 
@@ -90,6 +92,17 @@ def test_a_module_that_needs_the_system_is_not_fit_to_be_published(tmp_path):
     assert "lacks the licence OpenSSL.txt" in found
     assert "has cykafka/leftover.c" in found
     assert "exports" not in found
+
+
+def test_static_libraries_are_linked_by_their_path(tmp_path, monkeypatch):
+    """A wheel once took zlib from the system: Python's own options named a folder that had it, too."""
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "libz.a").touch()
+    monkeypatch.setenv(build.STATIC_VARIABLE, str(tmp_path))
+    linked = build.link_libraries(tmp_path / "loader")
+    assert str(tmp_path / "lib" / "libz.a") in linked
+    assert "-lz" not in linked
+    assert linked[0] == str(tmp_path / "loader" / "libsasl2.a")
 
 
 @pytest.mark.parametrize("name", ["test", "wheels"])
