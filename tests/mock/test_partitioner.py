@@ -170,6 +170,34 @@ def test_columns_need_their_partitions_in_a_column(produce_with):
     assert producer.flush(20) == 0
 
 
+def test_closing_while_other_threads_produce(mock_cluster):
+    """They are told that the producer is closed, whatever they were at: waiting for metadata, choosing, enqueueing."""
+    config = {"bootstrap.servers": mock_cluster.bootstrap_servers, "linger.ms": 0, "log_level": 0}
+    wrong = []
+
+    def work(producer, topic):
+        try:
+            while True:
+                producer.send(topic, b"v", timeout=5)
+                producer.poll(0)
+        except (RuntimeError, KafkaException):
+            pass
+        except Exception as error:
+            wrong.append(error)
+
+    for turn in range(30):
+        producer = Producer({**config, "partitioner": lambda topic, key, count, available: len(available) - 1})
+        threads = [threading.Thread(target=work, args=(producer, f"topic-{turn}-{i % 2}")) for i in range(3)]
+        for thread in threads:
+            thread.start()
+        time.sleep(turn / 1000)
+        producer.close(0)
+        for thread in threads:
+            thread.join(30)
+            assert not thread.is_alive()
+    assert wrong == []
+
+
 def test_a_dropped_producer_frees_its_partitioner(produce_with):
     import gc
     import weakref

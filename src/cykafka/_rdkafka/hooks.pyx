@@ -3,7 +3,10 @@
 
 
 cdef class AvailablePartitions:
-    """The partitions of a topic that have a leader right now: a sequence of numbers, found out when it is used."""
+    """The partitions of a topic that have a leader right now: a sequence of numbers, found out when it is used.
+
+    Meant for the call that it was given to: keeping it keeps the client's connections, also after close().
+    """
 
     cdef tuple _partitions(self):
         cdef int32_t i
@@ -188,6 +191,8 @@ cdef class ProducerHooks:
         """Ask the partitioner; -1 if it leaves the choice to librdkafka."""
         cdef int32_t count = partition_count(producer, topic, timeout_us)
         cdef AvailablePartitions available = AvailablePartitions.__new__(AvailablePartitions)
+        # Waiting for the count, or a garbage collection, ran code that may have closed the producer.
+        producer._check_open()
         available._topic = producer._topics[topic]
         available._count = count
         if isinstance(key, str):
