@@ -201,6 +201,14 @@ BEHAVIOUR = {
         "accepted",
         "librdkafka takes any text and then acknowledges nothing",
     ),
+    "an oauth_cb that raises": Difference(
+        lambda: Producer(
+            {**NOWHERE, "security.protocol": "SASL_PLAINTEXT", "sasl.mechanisms": "OAUTHBEARER", "oauth_cb": int}
+        ),
+        ValueError,
+        "SASL_AUTHENTICATION_FAILED after ten seconds",
+        "the callback's own exception says what is wrong, at once",
+    ),
     "StringSerializer of a number": Difference(
         lambda: StringSerializer()(5), SerializationError, "AttributeError", "the documented class"
     ),
