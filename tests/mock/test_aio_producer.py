@@ -475,3 +475,43 @@ def test_callbacks_for_errors_only_leave_futures_alone(run, config, mock_cluster
     assert reports == [KafkaError.MSG_SIZE_TOO_LARGE]
     with pytest.raises(ValueError, match="poll_in_background"):
         aio.Producer(config, poll_in_background=True)
+
+
+def test_a_cancelled_commit_of_a_transaction_goes_on(run, config, mock_cluster):
+    async def main():
+        async with aio.Producer(config, transactional_id="aio") as producer:
+            await producer.init_transactions(30)
+            await producer.begin_transaction()
+            future = producer.produce("topic", "x", partition=0)
+            mock_cluster.set_broker_rtt(1, 1)
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(producer.commit_transaction(60), 0.2)
+            mock_cluster.set_broker_rtt(1, 0)
+            await producer.commit_transaction(60)
+            await producer.begin_transaction()
+            await producer.commit_transaction(60)
+            return (await future).value()
+
+    assert run(main) == b"x"
+    assert run.reported == []
+
+
+def test_a_cancelled_table_ends_and_its_rows_are_accounted_for(run, config, mock_cluster):
+    pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow")
+    summaries = []
+
+    async def main():
+        async with aio.Producer(config, queue_buffering_max_messages=10) as producer:
+            await producer.send("topic", "connects", partition=0)
+            mock_cluster.set_broker_rtt(1, 1)
+            table = pyarrow.table({"value": ["x"] * 1000})
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(producer.produce_arrow("topic", table, on_delivery=summaries.append), 0.2)
+            mock_cluster.set_broker_rtt(1, 0)
+            assert await producer.flush(30) == 0
+            await asyncio.sleep(0)
+
+    run(main)
+    (summary,) = summaries
+    assert summary.enqueued == summary.delivered + summary.failed
+    assert 10 <= summary.enqueued < 1000

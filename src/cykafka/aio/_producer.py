@@ -5,7 +5,7 @@ import heapq
 import threading
 import weakref
 from asyncio import get_running_loop
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
@@ -113,6 +113,8 @@ class Producer(Client):
         self._room: list[tuple[int, asyncio.Future[None]]] = []
         self._last_ticket = 0
         self._in_transaction = False
+        # What begins or ends a transaction, until a caller has seen its outcome.
+        self._ending: asyncio.Task[None] | None = None
         if merged.pop("poll_in_background", False):
             raise ValueError("poll_in_background is not for asyncio: the event loop serves the callbacks")
         # Nothing of it for librdkafka: it is about callbacks, not about futures.
@@ -518,12 +520,20 @@ class Producer(Client):
     # Transactions
 
     async def init_transactions(self, timeout: float | None = -1) -> None:
-        """Get ready for transactions; arguments and errors as `cykafka.Producer.init_transactions`."""
-        await self._call(self._client.init_transactions, timeout)
+        """Get ready for transactions; arguments and errors as `cykafka.Producer.init_transactions`.
+
+        Being cancelled does not stop it: call it again to wait for its end.
+        """
+        await self._see_through("init", lambda: self._call(self._client.init_transactions, timeout))
 
     async def begin_transaction(self) -> None:
         """Begin a transaction; errors as `cykafka.Producer.begin_transaction`."""
-        self._bind()
+        self._open()
+        ending = self._ending
+        if ending is not None:
+            await asyncio.wait([ending])
+            self._ending = None
+            ending.result()
         self._client.begin_transaction()
         self._in_transaction = True
 
@@ -536,15 +546,32 @@ class Producer(Client):
     async def commit_transaction(self, timeout: float | None = -1) -> None:
         """Flush and commit the transaction; arguments and errors as `cykafka.Producer.commit_transaction`.
 
-        Being cancelled does not take the commit back: call it again, it resumes.
+        Being cancelled does not stop it: call it again to wait for its end.
         """
-        await self._end_transaction(self._client.commit_transaction, timeout)
+        await self._see_through("commit", lambda: self._end_transaction(self._client.commit_transaction, timeout))
 
     async def abort_transaction(self, timeout: float | None = -1) -> None:
         """Drop the transaction's messages and abort it; as `cykafka.Producer.abort_transaction`.
 
-        The futures of messages that were not delivered fail with _PURGE_QUEUE or _PURGE_INFLIGHT.
+        The futures of messages that were not delivered fail with _PURGE_QUEUE or _PURGE_INFLIGHT. Being cancelled does
+        not stop it: call it again to wait for its end.
         """
+        await self._see_through("abort", lambda: self._abort(timeout))
+
+    async def _see_through(self, kind: str, begin: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Do work that goes on if its caller is cancelled, and that the next caller of its kind joins."""
+        if self._ending is not None and self._ending.get_name() != kind:
+            await asyncio.wait([self._ending])
+            self._ending = None
+        if self._ending is None:
+            self._ending = self._bind().create_task(begin(), name=kind)
+        ending = self._ending
+        await asyncio.wait([ending])
+        if self._ending is ending:
+            self._ending = None
+        ending.result()
+
+    async def _abort(self, timeout: float | None) -> None:
         core.set_aborting(self._client, True)
         try:
             await self._end_transaction(self._client.abort_transaction, timeout)
@@ -578,6 +605,8 @@ class Producer(Client):
 
     async def _close(self) -> None:
         timeout = self._close_timeout
+        if self._ending is not None:
+            await asyncio.wait([self._ending])
         if self._in_transaction:
             try:
                 await self.abort_transaction(timeout)
