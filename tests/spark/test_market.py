@@ -203,6 +203,13 @@ def test_back_fill_of_a_range_replaces_its_bars(spark, market, streamed, tmp_pat
         assert by_key(read_bars(spark, places).collect()) == expected
 
 
+def test_nothing_to_read_is_said(spark, market, tmp_path):
+    places = Places(str(tmp_path))
+    assert back_fill(spark, market.settings(), places, TimeRange(START, START + 1)) == 0
+    with pytest.raises(FileNotFoundError, match="nothing is in .*bars yet"):
+        read_bars(spark, places)
+
+
 def test_report_and_picture(spark, market, streamed, tmp_path):
     pytest.importorskip("matplotlib", reason="needs matplotlib: pip install cykafka[plot]")
     report = make_report(spark, streamed)

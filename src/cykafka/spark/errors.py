@@ -72,4 +72,4 @@ class ExactlyOnceError(RuntimeError):
 
 def _condition(option: str) -> str:
     words = "".join(f"_{letter}" if letter.isupper() else letter for letter in option)
-    return words.replace(".", "_").upper()
+    return words.replace(".", "_").replace("-", "_").upper()

@@ -206,7 +206,10 @@ def _stream(options: argparse.Namespace) -> None:
         spark, settings, places, starting=options.starting, until_end=options.until_end, interval=interval
     ) as stream:
         stream.wait(duration, _Printer().show)
-    _sum_up(spark, places, options.image, None)
+    try:
+        _sum_up(spark, places, options.image, None)
+    except FileNotFoundError as error:
+        _say(str(error))
 
 
 def _interrupt(*_signal: object) -> None:

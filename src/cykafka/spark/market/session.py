@@ -117,21 +117,3 @@ def make_session(master: str | None = None, conf: Mapping[str, str] | None = Non
         # Spark's 200 are for large batches; a stream pays for each partition in each micro-batch.
         session.conf.set("spark.sql.shuffle.partitions", str(session.sparkContext.defaultParallelism))
     return session
-
-
-def main() -> int:
-    """Say whether there is a Java for Spark, for scripts.
-
-    Returns:
-        Exit status: 0 if there is one.
-    """
-    try:
-        ensure_java()
-    except MissingJavaError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

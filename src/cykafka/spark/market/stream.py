@@ -257,18 +257,43 @@ def back_fill(spark: SparkSession, settings: MarketSettings, places: Places, tim
 
 
 def read_bars(spark: SparkSession, places: Places) -> DataFrame:
-    """Read the bars that stream and back-fills have made, each once: what was made last counts."""
-    return newest(spark.read.parquet(places.bars).drop(_PARTITION))
+    """Read the bars that stream and back-fills have made, each once: what was made last counts.
+
+    Raises:
+        FileNotFoundError: There are none yet.
+    """
+    return newest(_from_parquet(spark, places.bars).drop(_PARTITION))
 
 
 def read_health(spark: SparkSession, places: Places) -> DataFrame:
-    """Read the counts and latencies."""
-    return spark.read.parquet(places.health)
+    """Read the counts and latencies.
+
+    Raises:
+        FileNotFoundError: There are none yet.
+    """
+    return _from_parquet(spark, places.health)
 
 
 def read_rejects(spark: SparkSession, places: Places) -> DataFrame:
-    """Read the records that are no part of the bars."""
-    return spark.read.parquet(places.rejects)
+    """Read the records that are no part of the bars.
+
+    Raises:
+        FileNotFoundError: There are none yet.
+    """
+    return _from_parquet(spark, places.rejects)
+
+
+def _from_parquet(spark: SparkSession, path: str) -> DataFrame:
+    from pyspark.errors import AnalysisException
+
+    try:
+        return spark.read.parquet(path)
+    except AnalysisException as error:
+        if error.getCondition() not in {"PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"}:
+            raise
+        raise FileNotFoundError(
+            f"nothing is in {path} yet: a stream writes the first rows when its watermark has passed their end"
+        ) from None
 
 
 def _to_parquet(frame: DataFrame, path: str) -> Any:
