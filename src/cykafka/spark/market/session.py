@@ -108,6 +108,8 @@ def make_session(master: str | None = None, conf: Mapping[str, str] | None = Non
     if master is not None:
         builder = builder.master(master)
     builder = builder.config("spark.ui.showConsoleProgress", "false")
+    # Several queries share the cores: the short jobs of one do not wait for all of another's.
+    builder = builder.config("spark.scheduler.mode", "FAIR")
     for name, value in conf.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _QUERY_ID = "sql.streaming.queryId"
+_POOL = "spark.scheduler.pool"
 _PARQUET = {"compression": "zstd"}
 _PARTITION = "part"
 _POLL_SECONDS = 0.1
@@ -210,10 +211,13 @@ def start(
     try:
         for name, writer in writers.items():
             writer.queryName(f"market {name}").trigger(**trigger)
+            spark.sparkContext.setLocalProperty(_POOL, name)
             stream.queries[name] = _launch(writer.option("checkpointLocation", places.checkpoint_of(name)))
     except BaseException:
         stream.stop()
         raise
+    finally:
+        spark.sparkContext.setLocalProperty(_POOL, None)  # type: ignore[arg-type]
     return stream
 
 
