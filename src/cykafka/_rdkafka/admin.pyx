@@ -67,6 +67,8 @@ cdef class AdminRequests(Client):
         cdef int request_ms = as_timeout_ms(request_timeout)
         cdef int operation_ms = as_timeout_ms(operation_timeout)
         cdef rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR_NO_ERROR
+        # Reading the time-outs may have run code that closed the client.
+        self._check_open()
         options.native = rd_kafka_AdminOptions_new(cyk_handle_rk(self._handle), op)
         if request_ms >= 0:
             err = rd_kafka_AdminOptions_set_request_timeout(options.native, request_ms, errstr, sizeof(errstr))

@@ -11,12 +11,30 @@ cdef int drop_unreturned(Consumer consumer, object partitions) except -1:
     return 0
 
 
+cdef cyk_handle_t *enter_group(Consumer consumer) except NULL:
+    """Do as Client._enter() for a call that asks the group's state machine: refused once another thread ends it."""
+    cdef cyk_handle_t *handle
+    cdef unsigned long me = PyThread_get_thread_ident()
+    cdef bint answering = consumer._rebalance is not NULL and consumer._rebalance_thread == me
+    if consumer._closing_thread != 0 and consumer._closing_thread != me and not answering:
+        raise consumer._closed_error()
+    handle = consumer._enter()
+    consumer._asking += 1
+    return handle
+
+
+cdef void exit_group(Consumer consumer, cyk_handle_t *handle) noexcept:
+    """Give back what enter_group() returned."""
+    consumer._asking -= 1
+    consumer._exit(handle)
+
+
 cdef int change_assignment(Consumer consumer, object partitions, int how) except -1:
     """Replace (0), add to (1) or take from (2) the assignment; None for no partitions."""
     cdef rd_kafka_topic_partition_list_t *native = NULL
     cdef rd_kafka_error_t *error = NULL
     cdef rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR_NO_ERROR
-    cdef cyk_handle_t *handle = consumer._enter()
+    cdef cyk_handle_t *handle = enter_group(consumer)
     cdef rd_kafka_t *rk = cyk_handle_rk(handle)
     try:
         if partitions is not None or how:
@@ -38,7 +56,7 @@ cdef int change_assignment(Consumer consumer, object partitions, int how) except
     finally:
         if native is not NULL:
             rd_kafka_topic_partition_list_destroy(native)
-        consumer._exit(handle)
+        exit_group(consumer, handle)
     return 0
 
 

@@ -113,7 +113,12 @@ cdef class Client:
         _open_clients.add(self)
         if self._logger is not None:
             check_err(rd_kafka_set_log_queue(rk, NULL), "Failed to forward logs")
-        start_tokens(self, handle, config)
+        # The callback may close a client that is still being made.
+        cyk_handle_keep(handle)
+        try:
+            start_tokens(self, handle, config)
+        finally:
+            self._exit(handle)
         return 0
 
     cdef int _check_open(self) except -1:

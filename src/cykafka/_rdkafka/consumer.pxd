@@ -15,6 +15,8 @@ cdef class Consumer(Client):
     cdef cyk_event_t *_deferred
     # The thread that is in close(), 0 if none is.
     cdef unsigned long _closing_thread
+    # Calls that wait for an answer of the group's state machine, which gives none once it has ended.
+    cdef int _asking
     cdef list _paused
     # Messages that a consume() had fetched when it was interrupted, for the next call.
     cdef list _unreturned

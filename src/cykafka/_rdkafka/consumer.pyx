@@ -81,9 +81,9 @@ cdef class Consumer(Client):
         if self._name_keys[slot] is rkt and strcmp(<bytes>self._native_names[slot], name) == 0:
             return self._names[slot]
         text = decode_name(name)
-        self._name_keys[slot] = rkt
         self._native_names[slot] = <bytes>name
         self._names[slot] = text
+        self._name_keys[slot] = rkt
         return text
 
     cdef Message _take(self, rd_kafka_message_t *native):
@@ -148,7 +148,6 @@ cdef class Consumer(Client):
         try:
             if self._unreturned is not None:
                 return self._return_unreturned(1)[0]
-            # Here, since a busy consumer never waits.
             if self._oauth_cb is not None:
                 self._serve_meanwhile(handle)
             while True:
@@ -421,7 +420,7 @@ cdef class Consumer(Client):
         for what, callback in (("on_assign", on_assign), ("on_revoke", on_revoke), ("on_lost", on_lost)):
             if callback is not None and not callable(callback):
                 raise TypeError(f"{what} expects a callable, not {type(callback).__name__}")
-        handle = self._enter()
+        handle = enter_group(self)
         rk = cyk_handle_rk(handle)
         native = rd_kafka_topic_partition_list_new(<int>len(topics))
         try:
@@ -435,7 +434,7 @@ cdef class Consumer(Client):
             self._on_lost = on_lost
         finally:
             rd_kafka_topic_partition_list_destroy(native)
-            self._exit(handle)
+            exit_group(self, handle)
 
     def unsubscribe(self):
         """Leave the group; partitions are revoked by the next poll().
@@ -445,14 +444,14 @@ cdef class Consumer(Client):
             RuntimeError: If the consumer is closed.
         """
         cdef rd_kafka_resp_err_t err
-        cdef cyk_handle_t *handle = self._enter()
+        cdef cyk_handle_t *handle = enter_group(self)
         cdef rd_kafka_t *rk = cyk_handle_rk(handle)
         try:
             with nogil:
                 err = rd_kafka_unsubscribe(rk)
             check_err(err, "Failed to remove subscription")
         finally:
-            self._exit(handle)
+            exit_group(self, handle)
 
     def subscription(self):
         """Return the list of topic names and patterns that are subscribed to.
@@ -462,7 +461,7 @@ cdef class Consumer(Client):
         """
         cdef rd_kafka_topic_partition_list_t *native = NULL
         cdef rd_kafka_resp_err_t err
-        cdef cyk_handle_t *handle = self._enter()
+        cdef cyk_handle_t *handle = enter_group(self)
         cdef rd_kafka_t *rk = cyk_handle_rk(handle)
         try:
             with nogil:
@@ -472,7 +471,7 @@ cdef class Consumer(Client):
         finally:
             if native is not NULL:
                 rd_kafka_topic_partition_list_destroy(native)
-            self._exit(handle)
+            exit_group(self, handle)
 
     def assign(self, partitions):
         """Consume these partitions, from their offsets if they have one; replaces the assignment.
@@ -514,7 +513,7 @@ cdef class Consumer(Client):
         """
         cdef rd_kafka_topic_partition_list_t *native = NULL
         cdef rd_kafka_resp_err_t err
-        cdef cyk_handle_t *handle = self._enter()
+        cdef cyk_handle_t *handle = enter_group(self)
         cdef rd_kafka_t *rk = cyk_handle_rk(handle)
         try:
             with nogil:
@@ -524,7 +523,7 @@ cdef class Consumer(Client):
         finally:
             if native is not NULL:
                 rd_kafka_topic_partition_list_destroy(native)
-            self._exit(handle)
+            exit_group(self, handle)
 
     def pause(self, partitions):
         """Stop fetching from assigned partitions; they stay assigned.
@@ -861,7 +860,7 @@ cdef class Consumer(Client):
             RuntimeError: If the consumer is closed.
         """
         cdef char *native
-        cdef cyk_handle_t *handle = self._enter()
+        cdef cyk_handle_t *handle = enter_group(self)
         cdef rd_kafka_t *rk = cyk_handle_rk(handle)
         try:
             with nogil:
@@ -873,7 +872,7 @@ cdef class Consumer(Client):
             finally:
                 rd_kafka_mem_free(rk, native)
         finally:
-            self._exit(handle)
+            exit_group(self, handle)
 
     def consumer_group_metadata(self):
         """Return the group's metadata for `Producer.send_offsets_to_transaction`, as opaque bytes.
@@ -884,7 +883,7 @@ cdef class Consumer(Client):
         cdef rd_kafka_consumer_group_metadata_t *native
         cdef void *buffer = NULL
         cdef size_t size = 0
-        cdef cyk_handle_t *handle = self._enter()
+        cdef cyk_handle_t *handle = enter_group(self)
         cdef rd_kafka_t *rk = cyk_handle_rk(handle)
         try:
             with nogil:
@@ -899,7 +898,7 @@ cdef class Consumer(Client):
                 if buffer is not NULL:
                     rd_kafka_mem_free(NULL, buffer)
         finally:
-            self._exit(handle)
+            exit_group(self, handle)
 
     # The end
 
@@ -935,6 +934,10 @@ cdef class Consumer(Client):
             if self._closing_thread == 0:
                 self._closing_thread = thread
                 outermost = True
+                while self._asking > 0:
+                    with nogil:
+                        cyk_queue_wait(cyk_handle_queue(handle), 1000, 0)
+                    PyErr_CheckSignals()
             if self._rebalance is not NULL and self._rebalance_thread == thread and not self._assigned_by_callback:
                 # Called by a rebalance callback: librdkafka waits for its answer before it closes.
                 self._assigned_by_callback = True

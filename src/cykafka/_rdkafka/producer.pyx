@@ -86,7 +86,13 @@ cdef class Producer(Client):
             self._background = _BackgroundThread(self)
             self._background.start()
 
+    def __del__(self):
+        # Here, since it waits without the GIL: another thread may get at the producer by a weak reference meanwhile.
+        if self._handle is not NULL and self._generation == cyk_fork_generation:
+            self._drop_messages(self._handle)
+
     def __dealloc__(self):
+        # Nothing is left to drop, unless a subclass has a finaliser of its own.
         if self._handle is not NULL and self._generation == cyk_fork_generation:
             self._drop_messages(self._handle)
         forget_summaries(self)
@@ -109,6 +115,8 @@ cdef class Producer(Client):
             if not name:
                 raise ValueError("topic must not be empty")
             holder = TopicHandle.__new__(TopicHandle)
+            # Reading the arguments, a subclass of str or a garbage collection may have run code that closed it.
+            self._check_open()
             holder.native = rd_kafka_topic_new(cyk_handle_rk(self._handle), name, NULL)
             check_ptr(holder.native, f"Failed to create topic handle for {topic!r}")
             holder._handle = self._handle
@@ -308,7 +316,7 @@ cdef class Producer(Client):
         if err == RD_KAFKA_RESP_ERR__QUEUE_FULL:
             raise BufferError(f"{text}: call poll() to serve delivery reports, or raise queue.buffering.max.messages")
         error = make_error(<rd_kafka_resp_err_t>err, f"Unable to produce message: {text}")
-        if err == RD_KAFKA_RESP_ERR__FATAL:
+        if err == RD_KAFKA_RESP_ERR__FATAL and self._handle is not NULL:
             fatal = rd_kafka_fatal_error(cyk_handle_rk(self._handle), errstr, sizeof(errstr))
             error = make_error(fatal, f"Unable to produce message: {decode_text(errstr)}")
             error._fatal = True

@@ -20,6 +20,7 @@ cdef int start_tokens(Client client, cyk_handle_t *handle, ClientConfig config) 
         cyk_handle_set_sasl_queue(handle)
         # librdkafka asks for the first token as soon as the client exists, and cannot connect without it.
         client._serve_meanwhile(handle)
+        client._check_open()
         _start_patrol(client)
     elif config.has_no_token:
         # Does nothing unless OAUTHBEARER is in use.
