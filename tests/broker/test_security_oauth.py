@@ -341,7 +341,7 @@ def test_a_client_recovers_from_an_endpoint_that_fails(kafka_secure: SecureKafka
             except KafkaException:
                 return False
 
-        wait_until(reaches)
+        wait_until(reaches, 90)
         assert admin.describe_cluster(request_timeout=40).result(60).cluster_id == kafka_secure.cluster_id
         assert admin.request("DescribeCluster", {}, timeout=20).result(30)["cluster_id"] == kafka_secure.cluster_id
     producer.close()
