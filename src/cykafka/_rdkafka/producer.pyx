@@ -51,7 +51,8 @@ cdef class Producer(Client):
             arguments are merged into it, with underscores for dots: ``Producer(bootstrap_servers="...")``.
             Settings of cykafka's own: ``partitioner`` may be a function as in `cykafka.partitioners`;
             ``interceptors`` is a list of objects with methods of `cykafka.interceptors.ProducerInterceptor`;
-            ``poll_in_background=True`` starts a thread that serves the callbacks.
+            ``poll_in_background=True`` starts a thread that serves the callbacks. Those of every client, see the guide
+            on low latency: ``spin_us``, ``cpu_affinity``, ``thread_prefix`` and ``latency_histograms``.
 
     Callbacks run on the thread that calls poll(), flush(), or a blocking transaction method; they may call any
     method of the producer. All methods may be called by any thread.
