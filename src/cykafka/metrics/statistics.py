@@ -11,20 +11,28 @@ import dataclasses
 import json
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
-def _build(cls: Callable[..., T], data: Mapping[str, Any]) -> T:
-    """Make a dataclass of a JSON object."""
-    known = {each.name for each in dataclasses.fields(cls)} - {"extra"}  # type: ignore[arg-type]
-    values = {name: _NESTED[name](value) if name in _NESTED else value for name, value in data.items() if name in known}
-    return cls(**values, extra={name: value for name, value in data.items() if name not in known})
+class _Section:
+    """An object of the statistics: what all of the dataclasses below have in common."""
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read the object that librdkafka sends."""
+        known = {each.name for each in dataclasses.fields(cls)} - {"extra"}  # type: ignore[arg-type]
+        values = {
+            name: _NESTED[name](value) if name in _NESTED else value for name, value in data.items() if name in known
+        }
+        values["extra"] = {name: value for name, value in data.items() if name not in known}
+        return cls(**values)
 
 
 @dataclass(frozen=True)
-class WindowStatistics:
+class WindowStatistics(_Section):
     """Values that were sampled since the last statistics; in microseconds unless the field that has it says otherwise.
 
     Attributes:
@@ -61,14 +69,9 @@ class WindowStatistics:
     outofrange: int = 0
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> WindowStatistics:
-        """Read the object that librdkafka sends."""
-        return _build(cls, data)
-
 
 @dataclass(frozen=True)
-class TopicPartitionName:
+class TopicPartitionName(_Section):
     """A partition that a broker's thread handles.
 
     Attributes:
@@ -81,14 +84,9 @@ class TopicPartitionName:
     partition: int = -1
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> TopicPartitionName:
-        """Read the object that librdkafka sends."""
-        return _build(cls, data)
-
 
 @dataclass(frozen=True)
-class BrokerStatistics:
+class BrokerStatistics(_Section):
     """What the client has to do with one broker.
 
     Attributes:
@@ -163,14 +161,9 @@ class BrokerStatistics:
     toppars: dict[str, TopicPartitionName] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> BrokerStatistics:
-        """Read the object that librdkafka sends."""
-        return _build(cls, data)
-
 
 @dataclass(frozen=True)
-class PartitionStatistics:
+class PartitionStatistics(_Section):
     """One partition of a topic, as producer and consumer see it.
 
     Attributes:
@@ -252,14 +245,9 @@ class PartitionStatistics:
     acked_msgid: int = 0
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> PartitionStatistics:
-        """Read the object that librdkafka sends."""
-        return _build(cls, data)
-
 
 @dataclass(frozen=True)
-class TopicStatistics:
+class TopicStatistics(_Section):
     """One topic.
 
     Attributes:
@@ -280,14 +268,9 @@ class TopicStatistics:
     partitions: dict[int, PartitionStatistics] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> TopicStatistics:
-        """Read the object that librdkafka sends."""
-        return _build(cls, data)
-
 
 @dataclass(frozen=True)
-class ConsumerGroupStatistics:
+class ConsumerGroupStatistics(_Section):
     """A consumer's membership in its group.
 
     Attributes:
@@ -310,14 +293,9 @@ class ConsumerGroupStatistics:
     assignment_size: int = 0
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> ConsumerGroupStatistics:
-        """Read the object that librdkafka sends."""
-        return _build(cls, data)
-
 
 @dataclass(frozen=True)
-class ProducerIdStatistics:
+class ProducerIdStatistics(_Section):
     """State of an idempotent or transactional producer.
 
     Attributes:
@@ -342,14 +320,9 @@ class ProducerIdStatistics:
     epoch_cnt: int = 0
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> ProducerIdStatistics:
-        """Read the object that librdkafka sends."""
-        return _build(cls, data)
-
 
 @dataclass(frozen=True)
-class FatalErrorStatistics:
+class FatalErrorStatistics(_Section):
     """The error that has ended an idempotent producer or a static group member.
 
     Attributes:
@@ -364,14 +337,9 @@ class FatalErrorStatistics:
     cnt: int = 0
     extra: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> FatalErrorStatistics:
-        """Read the object that librdkafka sends."""
-        return _build(cls, data)
-
 
 @dataclass(frozen=True)
-class Statistics:
+class Statistics(_Section):
     """All statistics of one client.
 
     Attributes:
@@ -447,7 +415,7 @@ class Statistics:
         """
         data = json.loads(text)
         if isinstance(data, dict):
-            return _build(cls, data)
+            return cls.from_dict(data)
         raise ValueError(f"statistics must be a JSON object, not {type(data).__name__}")
 
     @property
