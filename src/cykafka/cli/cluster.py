@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from typing import Any, TypeVar
@@ -26,7 +25,7 @@ from cykafka.admin import (
     ResourcePatternType,
     ResourceType,
 )
-from cykafka.cli.connection import Connection, connected
+from cykafka.cli.connection import Connection, connected, parse_time
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -256,18 +255,6 @@ def delete_groups(connection: Connection, names: tuple[str, ...], yes: bool) -> 
     connection.output.done(f"deleted {', '.join(names)}", deleted=list(names))
 
 
-def parse_time(text: str) -> int:
-    """Return milliseconds since the epoch from milliseconds or ISO 8601."""
-    if text.isdigit():
-        return int(text)
-    try:
-        return int(dt.datetime.fromisoformat(text).timestamp() * 1000)
-    except ValueError:
-        raise click.BadParameter(
-            f"{text!r} is neither milliseconds nor an ISO 8601 time", param_hint="--to-time"
-        ) from None
-
-
 @groups.command("reset-offsets")
 @click.argument("name")
 @click.option("-t", "--topic", "topics_", multiple=True, help="Only this topic; else all that have been committed.")
@@ -299,16 +286,13 @@ def reset_offsets(
         partitions = [TopicPartition(*key) for key in old if not topics_ or key[0] in topics_]
         known = {topic for topic, _ in old}
         for topic in sorted(set(topics_) - known):
-            metadata = admin.list_topics(topic, timeout).topics[topic]
-            if metadata.error is not None:
-                raise KafkaException(metadata.error)
-            partitions += [TopicPartition(topic, number) for number in metadata.partitions]
+            partitions += [TopicPartition(topic, number) for number in connection.topic(admin, topic).partitions]
         if not partitions:
             raise click.ClickException(f"{name} has committed nothing: name topics with -t")
         low = end_offsets(admin, partitions, OffsetSpec.earliest(), timeout)
         high = end_offsets(admin, partitions, OffsetSpec.latest(), timeout)
         if to_time is not None:
-            target = end_offsets(admin, partitions, OffsetSpec.for_timestamp(parse_time(to_time)), timeout)
+            target = end_offsets(admin, partitions, OffsetSpec.for_timestamp(parse_time(to_time, "--to-time")), timeout)
             target = {key: high[key] if offset < 0 else offset for key, offset in target.items()}
         elif shift_by is not None:
             target = {key: (old[key] if old.get(key, -1) >= 0 else low[key]) + shift_by for key in low}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,6 +11,8 @@ from typing import Any, TypeVar
 
 import click
 
+from cykafka import Consumer, KafkaException
+from cykafka.admin import AdminClient, TopicMetadata
 from cykafka.cli.output import Output
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -58,6 +61,17 @@ class Connection:
         ours = {name.replace("_", "."): value for name, value in more.items()}
         return {"log_level": 3, **ours, **self.properties}
 
+    def topic(self, client: Consumer | AdminClient, name: str) -> TopicMetadata:
+        """Return what the cluster says of a topic.
+
+        Raises:
+            KafkaException: If there is no such topic, or it may not be seen.
+        """
+        metadata = client.list_topics(name, self.timeout).topics[name]
+        if metadata.error is not None:
+            raise KafkaException(metadata.error)
+        return metadata
+
 
 def read_properties(path: Path) -> dict[str, str]:
     """Read a properties file: lines of NAME=VALUE, empty ones and those that begin with # left out."""
@@ -71,6 +85,18 @@ def read_properties(path: Path) -> dict[str, str]:
             raise click.UsageError(f"{path}, line {number}: not NAME=VALUE")
         properties[name.strip()] = value.strip()
     return properties
+
+
+def parse_time(text: str, param_hint: str | None = None) -> int:
+    """Return milliseconds since the epoch from milliseconds or ISO 8601."""
+    if text.isdigit():
+        return int(text)
+    try:
+        return int(dt.datetime.fromisoformat(text).timestamp() * 1000)
+    except ValueError:
+        raise click.BadParameter(
+            f"{text!r} is neither milliseconds nor an ISO 8601 time", param_hint=param_hint
+        ) from None
 
 
 def parse_property(text: str) -> tuple[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import datetime as dt
 import json
 import sys
 import time
@@ -24,7 +23,7 @@ from cykafka import (
     Producer,
     TopicPartition,
 )
-from cykafka.cli.connection import Connection, connected
+from cykafka.cli.connection import Connection, connected, parse_time
 from cykafka.cli.output import write
 
 ESCAPES = {"n": b"\n", "t": b"\t", "r": b"\r", "0": b"\0", "\\": b"\\"}
@@ -191,15 +190,7 @@ def parse_offset(text: str) -> Callable[[Consumer, TopicPartition, float], int]:
     if text in NAMED_OFFSETS:
         return lambda *_: NAMED_OFFSETS[text]
     if text.startswith("s@"):
-        moment = text[2:]
-        if moment.isdigit():
-            milliseconds = int(moment)
-        else:
-            try:
-                parsed = dt.datetime.fromisoformat(moment)
-            except ValueError:
-                raise click.BadParameter(f"{moment!r} is neither milliseconds nor an ISO 8601 time") from None
-            milliseconds = int(parsed.timestamp() * 1000)
+        milliseconds = parse_time(text[2:])
 
         def at_time(consumer: Consumer, partition: TopicPartition, timeout: float) -> int:
             asked = TopicPartition(partition.topic, partition.partition, milliseconds)
@@ -295,9 +286,7 @@ def start(
     find = parse_offset(offset)
     wanted = []
     for topic in topics:
-        metadata = consumer.list_topics(topic, connection.timeout).topics[topic]
-        if metadata.error is not None:
-            raise KafkaException(metadata.error)
+        metadata = connection.topic(consumer, topic)
         missing = set(partitions) - set(metadata.partitions)
         if missing:
             raise click.ClickException(f"{topic} has no partition {min(missing)}: it has {len(metadata.partitions)}")
@@ -357,9 +346,7 @@ def consume(
     with Consumer(config) as consumer:
         if group:
             for topic in topics:
-                error = consumer.list_topics(topic, connection.timeout).topics[topic].error
-                if error is not None:
-                    raise KafkaException(error)
+                connection.topic(consumer, topic)
             consumer.subscribe(list(topics))
         else:
             start(consumer, connection, topics, partitions, offset)

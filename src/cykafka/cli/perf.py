@@ -147,9 +147,7 @@ def measure_consume(connection: Connection, topic: str, count: int | None) -> No
     """Consume TOPIC from its beginning as fast as can be."""
     config = connection.config(group_id="cykafka-perf", enable_auto_commit=False)
     with Consumer(config) as consumer, progress(connection) as bar:
-        metadata = consumer.list_topics(topic, connection.timeout).topics[topic]
-        if metadata.error is not None:
-            raise KafkaException(metadata.error)
+        metadata = connection.topic(consumer, topic)
         partitions = [TopicPartition(topic, number) for number in metadata.partitions]
         total = 0
         for partition in partitions:
@@ -206,9 +204,7 @@ def measure_latency(connection: Connection, topic: str, count: int, plot: Path |
         ) as consumer,
         progress(connection) as bar,
     ):
-        metadata = consumer.list_topics(topic, connection.timeout).topics[topic]
-        if metadata.error is not None:
-            raise KafkaException(metadata.error)
+        metadata = connection.topic(consumer, topic)
         partition = TopicPartition(topic, min(metadata.partitions))
         partition.offset = consumer.get_watermark_offsets(partition, connection.timeout)[1]
         consumer.assign([partition])
